@@ -124,6 +124,9 @@ CONF = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # For the line of Python in its errors, PySpark asks Java for the session and its settings at
+    # every step of an expression: four fifths of the time to build one.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Delta logs are small here: the default of 50 partitions costs 50 tasks for each snapshot, and
     # each task generates its code again.
     "spark.databricks.delta.snapshotPartitions": "1",

@@ -10,6 +10,7 @@ from typing import Literal
 from pyspark.sql import Column, DataFrame, functions as sf, types as st
 
 from pipeline.gold.changes.patched_json import with_diffs
+from pipeline.lake.sql_text import literal
 
 Doubt = Literal["", "date", "real", "text"]
 """Why values that are equal in gold may differ in the source: NULL may be a zero date, U+FFFD may
@@ -165,10 +166,12 @@ def any_of(conditions: Iterable[Column]) -> Column:
 
 def is_left_out(side: str, name: str) -> Column:
     """Return the condition that the image lacks a value of the column; a JSON diff is not one."""
-    left_out = _is(sf.array_contains(f"__absent_{side}", name))
-    if side == "before":
-        return left_out
-    return left_out | _is(sf.map_contains_key("__json_diff", name))
+    # As SQL, since it is in most expressions of every column, and PySpark asks Java for each
+    # function, literal and list of arguments.
+    found = f"array_contains(__absent_{side}, {literal(name)})"
+    if side == "after":
+        found += f" OR map_contains_key(__json_diff, {literal(name)})"
+    return sf.expr(f"coalesce({found}, false)")
 
 
 def key_of(side: str, name: str, defaults: Mapping[str, Column]) -> Column:
