@@ -22,8 +22,9 @@ from functools import partial
 from pyspark.errors import PySparkException
 
 from pipeline.errors import ConcurrentRunError, LakeLostError, sentence_of
-from pipeline.gold.table.table_metadata import DELETED, LOG, properties_clause, set_without_spark
+from pipeline.gold.table.table_metadata import properties_clause, set_without_spark
 from pipeline.lake import delta
+from pipeline.lake.delta_log.delta_rs import DELETED, LOG
 from pipeline.lake.delta_log.model import Commit, DeltaState
 from pipeline.lake.files.compaction import TARGET_BYTES
 from pipeline.lake.sql_text import in_sql

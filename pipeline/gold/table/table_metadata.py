@@ -20,15 +20,13 @@ from pipeline.gold.table.options import VECTORS, clustering_clause
 from pipeline.lake import delta
 from pipeline.lake.delta_log import metadata_commit
 from pipeline.lake.delta_log.column_features import DELETION_VECTORS, WALL_CLOCKS, enabling
-from pipeline.lake.delta_log.delta_rs import opened_unchecked
+from pipeline.lake.delta_log.delta_rs import DELETED, LOG, opened_unchecked
 from pipeline.lake.delta_log.log_version import UNFINISHED, can_extend
 from pipeline.lake.delta_log.spark_written import local_folder
 from pipeline.lake.lazy_spark import Spark, started
 from pipeline.lake.sql_text import in_sql, is_name, quoted
 from pipeline.observe.run_log import say
 
-DELETED, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
-"""Properties for how long removed files, and entries of the table's log, are kept."""
 _OWN = "binlake."
 """The prefix of properties that have a meaning for Binlake only."""
 _CLOCKS = next(iter(enabling([WALL_CLOCKS])))

@@ -31,7 +31,8 @@ _LAST_WITHOUT = 2
 """Writer versions of the protocol: those in between have features that the table does not list."""
 _STALE = "._last_checkpoint.crc"
 """Hadoop's checksum of a file that delta-rs has rewritten: Spark would wait until they match."""
-_RETENTION = "delta.deletedFileRetentionDuration"
+DELETED, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
+"""Properties for how long a table keeps removed files, and entries of its log."""
 _INTERVAL = re.compile(
     r"interval \d+ (nanosecond|microsecond|millisecond|second|minute|hour|day|week)s?"
 )
@@ -94,13 +95,17 @@ def opened_unchecked(reference: str, options: Mapping[str, str]) -> DeltaTable |
 def require_read_retention(reference: str, table: DeltaTable) -> None:
     """Raise AlteredTableError if the retention of removed files was set in a form that Spark can
     parse and delta-rs cannot: delta-rs would silently use a week."""
-    kept = table.metadata().configuration.get(_RETENTION, "")
-    if kept and not _INTERVAL.fullmatch(kept):
-        raise AlteredTableError(
-            reference,
-            f"has {_RETENTION} set to {kept!r}, which is not of the form `interval 30 days`",
-            remedy="Set it in that form, or unset it.",
-        )
+    if unread := unread_interval(table, DELETED):
+        raise AlteredTableError(reference, unread, remedy="Set it in that form, or unset it.")
+
+
+def unread_interval(table: DeltaTable, name: str) -> str:
+    """Return what is wrong with a table's interval, for which delta-rs would silently use its
+    default; empty if it has none of this name, or one that delta-rs can parse."""
+    text = table.metadata().configuration.get(name, "")
+    if not text or _INTERVAL.fullmatch(text):
+        return ""
+    return f"has {name} set to {text!r}, which is not of the form `interval 30 days`"
 
 
 def drop_stale_checksum(reference: str) -> None:

@@ -24,9 +24,12 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from pipeline.lake.delta_log.delta_rs import (
+    DELETED,
     KNOWN_FEATURES,
+    LOG,
     drop_stale_checksum,
     unknown_features,
+    unread_interval,
 )
 from pipeline.lake.delta_log.version_checksum import known_fields
 from pipeline.observe.run_log import say
@@ -41,6 +44,7 @@ CHECKPOINT_INTERVAL = 10
 CLEANUP_INTERVAL = 100
 """Versions after which log entries older than the table's `delta.logRetentionDuration` are removed,
 as Spark does at its checkpoints."""
+_CLEANING = "delta.enableExpiredLogCleanup"
 
 _COMMITTED_TO = ("deletionVectors", "columnMapping", "domainMetadata", "clustering")
 """Table features that such commits leave as they are, or whose metadata they write themselves."""
@@ -120,11 +124,21 @@ def now() -> int:
 
 
 def _write_checkpoint(opened: DeltaTable, folder: str) -> None:
+    """Write a checkpoint, unless it would lack removed files that the table still keeps."""
     opened.update_incremental()
+    if unread := unread_interval(opened, DELETED):
+        raise ValueError(f"it {unread}")
     opened.create_checkpoint()
     drop_stale_checksum(folder)
-    if opened.version() % CLEANUP_INTERVAL == 0:
+    if opened.version() % CLEANUP_INTERVAL == 0 and _is_cleaned(opened):
         opened.cleanup_metadata()
+
+
+def _is_cleaned(opened: DeltaTable) -> bool:
+    """Return True if the table asks for old entries to be removed, after a time that delta-rs
+    reads."""
+    is_off = opened.metadata().configuration.get(_CLEANING, "true").lower() == "false"
+    return not is_off and not unread_interval(opened, LOG)
 
 
 def _write_version(

@@ -16,8 +16,8 @@ from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
 from pipeline.gold import run
 from pipeline.gold.apply import apply
-from pipeline.gold.table.table_metadata import DELETED
 from pipeline.lake import Lake, Ledger
+from pipeline.lake.delta_log.delta_rs import DELETED
 from pipeline.lake.lazy_spark import StartingSpark
 from pipeline.maintenance import run as maintain
 from pipeline.observe import LayerReport

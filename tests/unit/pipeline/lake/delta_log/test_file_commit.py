@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
+from pipeline.lake.delta_log import log_version
 from pipeline.lake.delta_log.file_commit import commit_files
+from pipeline.lake.delta_log.metadata_commit import set_properties
 from pipeline.lake.delta_log.model import LakeTable
 from pipeline.lake.delta_log.table_log import commits_of
 from pipeline.lake.delta_step import Step
@@ -97,3 +102,56 @@ def test_every_tenth_version_has_a_checkpoint(table: LakeTable) -> None:
     for version in range(10):
         (log / f"{version:020d}.json").unlink()
     assert numbers_in(table) == [10]
+
+
+def kept_for(table: LakeTable, properties: dict[str, str]) -> None:
+    """Set properties of the table, and how old its log's entries and removed files are."""
+    assert set_properties(DeltaTable(table.reference), table.reference, properties, "")
+    before = time.time() - 45 * 86400
+    for entry in Path(table.reference, "_delta_log").glob("*.json"):
+        actions = [json.loads(line) for line in entry.read_text().splitlines()]
+        for action in actions:
+            if "remove" in action:
+                action["remove"]["deletionTimestamp"] = int(before * 1000)
+        entry.write_text("".join(json.dumps(action) + "\n" for action in actions))
+        os.utime(entry, (before, before))
+
+
+@pytest.mark.parametrize(("kept", "checkpoints"), [("interval 60 days", 1), ("60 days", 0)])
+def test_a_checkpoint_has_the_removed_files_that_the_table_keeps(
+    table: LakeTable, kept: str, checkpoints: int
+) -> None:
+    for version in range(1, 9):
+        assert committed(table, DeltaTable(table.reference), Step("app", version), version)
+    kept_for(table, {"delta.deletedFileRetentionDuration": kept})
+    assert committed(table, DeltaTable(table.reference), Step("app", 10), 10)
+    assert numbers_in(table) == [10]
+    found = [*Path(table.reference, "_delta_log").glob("*.checkpoint.parquet")]
+    assert len(found) == checkpoints
+    for file in found:
+        assert sum(pq.read_table(file)["remove"].is_valid().to_pylist()) == 9
+
+
+@pytest.mark.parametrize(
+    ("properties", "are_removed"),
+    [
+        ({}, True),
+        ({"delta.logRetentionDuration": "interval 60 days"}, False),
+        ({"delta.logRetentionDuration": "60 days"}, False),
+        ({"delta.enableExpiredLogCleanup": "false"}, False),
+    ],
+)
+def test_entries_of_the_log_are_removed_as_the_table_asks(
+    table: LakeTable,
+    monkeypatch: pytest.MonkeyPatch,
+    properties: dict[str, str],
+    are_removed: bool,
+) -> None:
+    monkeypatch.setattr(log_version, "CLEANUP_INTERVAL", 20)
+    for version in range(1, 12):
+        assert committed(table, DeltaTable(table.reference), Step("app", version), version)
+    kept_for(table, properties)
+    for version in range(13, 21):
+        assert committed(table, DeltaTable(table.reference), Step("app", version), version)
+    first = Path(table.reference, "_delta_log", f"{0:020d}.json")
+    assert first.exists() is not are_removed
