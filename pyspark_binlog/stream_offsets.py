@@ -34,7 +34,7 @@ class StreamOffset:
 
     `prepared`: the XA transactions before it whose rows have not; by xid, the number of the file,
     and the transaction's start and end in it. `incarnation`: that of the file of `place` (see
-    `decoder`'s `Head`), empty if none of it has been read.
+    `decoder`'s `Head`), empty if there was none.
     """
 
     place: StreamPosition = START
@@ -65,7 +65,7 @@ class StreamOffset:
             prepared.pop(step.xid, None)
             if step.kind == "prepare":
                 prepared[step.xid] = (step.ordinal, *step.range)
-        begun = [f.binlog.head.incarnation for f in files if f.ordinal == place[0] and place[1]]
+        begun = [f.binlog.head.incarnation for f in files if f.ordinal == place[0]]
         return StreamOffset(place, prepared, begun[0] if begun else "")
 
     def require_log(self, files: Sequence[SurveyedFile]) -> None:

@@ -128,3 +128,17 @@ def test_a_log_that_the_stream_cannot_continue_is_an_error(tmp_path: Path, lost:
         land(tmp_path, 2)
     with pytest.raises(LostLogError):
         stream.next()
+
+
+def test_a_log_that_starts_over_between_two_files_is_an_error(tmp_path: Path) -> None:
+    land(tmp_path, 0)
+    land(tmp_path, 1, 60_000)
+    stream = PlayedStream(tmp_path, table=TABLE, maxFilesPerTrigger="1")
+    stream.next()
+    assert stream.offset["position"] == 0
+    for number in (0, 1):
+        content = FILES[number + 2].read_bytes()
+        (tmp_path / FILES[number].name).write_bytes(content)
+    stream.restart()
+    with pytest.raises(LostLogError, match="is not the file that the stream"):
+        stream.next()
