@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from pipeline.run.monitoring.monitor import Monitor
+from pipeline.run.monitoring.problems import SILVER_FAULT
 
-__all__ = ["Monitor"]
+__all__ = ["SILVER_FAULT", "Monitor"]

@@ -21,7 +21,7 @@ ProblemKind = Literal["failed", "held", "gap", "fault"]
 
 EVERY_TABLE = "every table"
 """The subject of a problem that holds all tables of the source."""
-_SILVER_FAULT = ("silver", "fault")
+SILVER_FAULT = ("silver", "fault")
 """Reported only by the run that finds it: when it is not reported again, it is not over."""
 
 
@@ -113,7 +113,7 @@ def changes_since(
     over = [one for one in known if one not in now and one.layer in record.layer_seconds]
     return ProblemChanges(
         new=tuple(problem for one, problem in now.items() if one not in known),
-        resolved=tuple(one for one in over if (one.layer, one.kind) != _SILVER_FAULT),
+        resolved=tuple(one for one in over if (one.layer, one.kind) != SILVER_FAULT),
         known=tuple(known),
         open=(*carried, *now),
     )

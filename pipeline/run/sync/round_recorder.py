@@ -1,7 +1,8 @@
 """The recorder of a round: it skips rounds with nothing new, and reports each problem once.
 
 Each round finds the same held tables, gaps and left-out tables again. A sentence is logged when a
-round has it for the first time, and again once a round no longer has it.
+round has it for the first time, and again once a round no longer has it. What silver could not
+decode is only in the report of the round that finds it: it is not resolved by the next one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.observe import LayerReport, say
+from pipeline.run.monitoring import SILVER_FAULT
 from pipeline.run.recorder import LEVELS, Recorder, sentences
 
 IDLE_SECONDS = 60.0
@@ -40,7 +42,7 @@ class Reported:
         for kind, layer, text in new:
             say(kind, text, level=LEVELS[kind], layer=layer)
         for kind, layer, text in gone:
-            if kind != "note":
+            if kind != "note" and (layer, kind) != SILVER_FAULT:
                 say("cleared", f"Resolved: {text}", layer=layer)
         return bool(new or gone)
 

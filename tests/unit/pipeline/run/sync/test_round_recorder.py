@@ -21,6 +21,7 @@ SPARK: Any = SimpleNamespace(version="4.2.0", conf={})
 SETTINGS = Settings.load(None, source="shop", lake="/lake")
 IDLE = LayerReport("gold", notes=("binlog.index is skipped",))
 WORKED = LayerReport("gold", (4,), {"shop.orders": 9}, notes=IDLE.notes)
+QUARANTINED = LayerReport("silver", (4,), faults=("binlog.000001, position 4: why.",))
 HELD = LayerReport("gold", faults=("shop.orders is held: why.",), notes=IDLE.notes)
 
 
@@ -88,3 +89,11 @@ def test_a_round_that_fails_is_recorded_each_time_and_so_is_the_first_after_it(
     assert rounds(monkeypatch, WORKED, gone, gone, IDLE, IDLE) == [0, 1, 1, 0, 0]
     assert [record.outcome for record in kept] == ["done", "failed", "failed", "nothing_new"]
     assert len(log.of("run_failed")) == 2
+
+
+def test_what_silver_could_not_decode_is_not_logged_as_resolved_by_the_next_round(
+    monkeypatch: pytest.MonkeyPatch, log: LogRecords, kept: list[RunRecord]
+) -> None:
+    rounds(monkeypatch, QUARANTINED, LayerReport("silver"))
+    assert len(log.of("fault")) == 1
+    assert not log.of("cleared")
