@@ -119,8 +119,11 @@ class Published:
                 # The capture resumes from the spool: its last file must have its previous GTIDs.
                 if state.file == names[-1] and has_previous_gtids(folder / names[-1]):
                     (folder / name).unlink()
-            place = self._under(state.folder, names[-1]) if names else ""
-            if names and self._is_due(place, state.position, final=final):
+            # A killed capture may have landed more files than the state knows: its position is then
+            # in an earlier one.
+            place = self._under(state.folder, state.file)
+            known = bool(names) and state.file == names[-1]
+            if known and self._is_due(place, state.position, final=final):
                 self._put_with_state(spool, place, state.position)
                 self._growing = (place, state.position)
                 self._last = time.monotonic()

@@ -95,6 +95,18 @@ def test_the_state_is_in_the_store_before_the_first_log(
     assert put[:2] == [STATE, "binlog.000001"]
 
 
+def test_a_file_that_the_state_does_not_know_yet_is_not_uploaded_up_to_anothers_position(
+    tmp_path: Path,
+) -> None:
+    """A capture was killed after a rotation; the next one ended before anything was sent."""
+    for name in ("binlog.000001", "binlog.000002"):
+        (tmp_path / name).write_bytes(recorded("plain"))
+    write_state(tmp_path, ONE)
+    store_of(tmp_path, {}, None).publish(tmp_path, ONE, final=True)
+    stored = {path.rpartition("/")[2] for path in fsspec.filesystem("memory").find(str(tmp_path))}
+    assert stored == {STATE, "binlog.000001"}
+
+
 SECOND = replace(ONE, server_uuid="two", turn=2, first_file="binlog.000007")
 TURN = "turn-0002"
 
