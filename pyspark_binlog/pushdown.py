@@ -96,5 +96,8 @@ def _numbers(values: Sequence[Any]) -> list[int]:
 
 
 def _micros(time: datetime) -> int:
-    since = time.astimezone(timezone.utc) - datetime(1970, 1, 1, tzinfo=timezone.utc)
+    """Return a time in microseconds since 1970; without an offset (TIMESTAMP_NTZ in the user's
+    schema), it is in UTC."""
+    instant = time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
+    since = instant - datetime(1970, 1, 1, tzinfo=timezone.utc)
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,27 @@ def test_several_filters_leave_the_rows_that_meet_all(
     )
     assert found == [row for row in rows if row["__lsn"] in some and row["__op"] == "update"]
     assert found
+    assert left == []
+
+
+@pytest.fixture
+def west_of_greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let this process's local time be five hours before UTC."""
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "EST5")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("west_of_greenwich")
+def test_a_time_without_an_offset_is_in_utc_wherever_the_machine_is(
+    logs: Path, rows: list[dict[str, Any]]
+) -> None:
+    """Spark sends such a value for a column that the user's schema has as TIMESTAMP_NTZ."""
+    first = min(row["__committed_at"] for row in rows).replace(tzinfo=None)
+    found, _, left = filtered(logs, GreaterThanOrEqual(("__committed_at",), first), table=TABLE)
+    assert found == rows
     assert left == []
 
 
