@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from pipeline.errors import DONE
+from pipeline.errors import DONE, BinlakeError
 from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.ledger.run_record import ReportedProblem, RunRecord
 from pipeline.lake.ledger.run_store import CAPTURE, last_runs_by_outcome
@@ -41,6 +41,16 @@ class CaptureRecords:
             with self._recorder() as recorder:
                 recorder.failed(error)
             raise
+
+    def interrupted(self, error: BinlakeError) -> bool:
+        """Record the error after which the capture reconnects, unless the last record is of a
+        failure; return True if so."""
+        own = self._own()
+        if own and own[0].outcome == "failed":
+            return False
+        with self._recorder() as recorder:
+            recorder.failed(error)
+        return True
 
     def works(self) -> bool:
         """Record that the capture works, if the last record is of a failure, or if the webhook has

@@ -1,7 +1,8 @@
 """The capture of a long-running process: a thread, restarted after a transient error.
 
 The capture itself reconnects as long as the server is gone. The error that ends it is raised in
-the main thread, by `tend` or `end`, and recorded, so that no failure of it is silent.
+the main thread, by `tend` or `end`, and recorded, so that no failure of it is silent. Nor is one
+that it only reconnects after, if that takes long.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class CaptureThread:
         self._capture: Capture | None = None
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
+        self._reconnects = False
 
     def tend(self) -> bool:
         """Start the capture unless it is running; return True if it was.
@@ -38,11 +40,18 @@ class CaptureThread:
         with self._records.failures():
             return self._tend()
 
-    def record_recovery(self) -> bool:
-        """Record that the capture works again, once the server answers it; return True if so."""
+    def record_state(self) -> bool:
+        """Record that the capture works again, once the server answers it, or that it fails, if it
+        was reconnecting the last time, too; return True if there was anything to record."""
         running = self._thread is not None and self._thread.is_alive()
-        follows = running and self._capture is not None and self._capture.follows
-        return follows and self._records.works()
+        if not running or self._capture is None:
+            return False
+        if self._capture.follows:
+            self._reconnects = False
+            return self._records.works()
+        before, error = self._reconnects, self._capture.interrupted_by
+        self._reconnects = error is not None
+        return before and error is not None and self._records.interrupted(error)
 
     def end(self) -> None:
         """End the capture at a durable position. Raises the error that it ended with, if any."""

@@ -80,6 +80,8 @@ class Capture:
         """High-water mark of the queue in bytes."""
         self.follows = False
         """True while the server sends new events or heartbeats; False while it is unreachable."""
+        self.interrupted_by: BinlakeError | None = None
+        """The error after which it reconnects; None once the server has answered."""
         self._login = login
         self._progress = progress or QuietProgress()
         self._accepts_gaps = settings.purged == "continue"
@@ -151,6 +153,7 @@ class Capture:
             raise error
         # If the position is within an event, the log may be another one: compare the whole file.
         self._from_first = refused
+        self.interrupted_by = error
         seconds = self._backoff.next()
         self._checkpoints.lost(redact(sentence_of(error)))
         say("capture_reconnects", f"{error} Reconnecting in {seconds:.1f} s.", tries=tries)
@@ -383,7 +386,7 @@ class Capture:
         """
         self._backoff.progress()
         self._refusals = 0
-        self.follows = True
+        self.follows, self.interrupted_by = True, None
 
     def _require_all(self) -> None:
         """Raise LostConnectionError unless everything was sent.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from pipeline.run.sync.capture_thread import CaptureThread
 from pipeline.run.sync.chores import Chores
 from pipeline.settings import Settings
 from pipeline.settings.monitoring import NotifySettings
-from pipeline.source.capture.errors import FolderInUseError, PurgedError
+from pipeline.source.capture.errors import FolderInUseError, LostConnectionError, PurgedError
 from tests.support.observe.captured_log import LogRecords
 from tests.support.observe.receiver import Receiver, receiver
 from tests.support.spark.no_spark import NEVER_STARTED
@@ -163,6 +164,7 @@ class FakeCapture:
 
     def __init__(self, *_: object, **__: object) -> None:
         self.follows = self.answered
+        self.interrupted_by: Exception | None = None
         self._stopped = threading.Event()
 
     def run(self) -> None:
@@ -187,12 +189,37 @@ def test_a_capture_beside_the_rounds_is_well_only_once_the_server_answers_it(
     syncs.start()
     second = CaptureThread(syncs.settings, syncs.records)
     second.tend()
-    assert not second.record_recovery()
+    assert not second.record_state()
     assert second._capture is not None
     second._capture.follows = True
-    assert second.record_recovery()
+    assert second.record_state()
     assert [run.outcome for run in syncs.runs] == ["done", "failed"]
     second.end()
+
+
+def test_a_capture_that_stays_disconnected_is_a_failure_until_the_server_answers(
+    syncs: Syncs, server: Receiver, monkeypatch: pytest.MonkeyPatch, log: LogRecords
+) -> None:
+    monkeypatch.setattr(capture_thread, "Capture", FakeCapture)
+    monkeypatch.setattr(FakeCapture, "error", None)
+    thread = CaptureThread(syncs.settings, syncs.records)
+    thread.tend()
+    capture: Any = thread._capture
+    lost = LostConnectionError("the server has gone away.")
+
+    def seen(*, follows: bool) -> bool:
+        capture.follows, capture.interrupted_by = follows, None if follows else lost
+        return thread.record_state()
+
+    # A restart of the server in between is none.
+    assert not any(seen(follows=follows) for follows in (True, False, True, False))
+    assert syncs.runs == []
+    assert [seen(follows=False), seen(follows=False)] == [True, False]
+    assert [(run.outcome, run.error) for run in syncs.runs] == [("failed", str(lost))]
+    assert [seen(follows=True), seen(follows=True)] == [True, False]
+    assert [run.outcome for run in syncs.runs] == ["done", "failed"]
+    assert [body["event"] for body in server.bodies] == ["problem", "resolved"]
+    thread.end()
 
 
 @pytest.mark.parametrize("continuous", [True, False])

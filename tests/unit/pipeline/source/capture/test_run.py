@@ -76,6 +76,9 @@ def test_a_capture_follows_once_the_server_answers_and_until_the_connection_is_l
     assert capture.follows
     capture._wait_after(LOST)
     assert not capture.follows
+    assert capture.interrupted_by is LOST
+    capture._progressed()
+    assert capture.interrupted_by is None
 
 
 def test_passwords_in_errors_are_redacted_in_the_state(tmp_path: Path) -> None:
