@@ -97,3 +97,12 @@ def test_what_silver_could_not_decode_is_not_logged_as_resolved_by_the_next_roun
     rounds(monkeypatch, QUARANTINED, LayerReport("silver"))
     assert len(log.of("fault")) == 1
     assert not log.of("cleared")
+
+
+def test_the_first_round_of_a_process_is_recorded_for_an_earlier_one_may_have_failed(
+    monkeypatch: pytest.MonkeyPatch, log: LogRecords, kept: list[RunRecord]
+) -> None:
+    nothing = LayerReport("gold")
+    rounds(monkeypatch, WORKED, UnreachableError("It does not answer.", key="lake"))
+    rounds(monkeypatch, nothing, nothing)
+    assert [record.outcome for record in kept] == ["done", "failed", "nothing_new"]
