@@ -33,12 +33,15 @@ class Reported:
     failed: bool = True
     monitored: float = -IDLE_SECONDS
 
-    def update(self, reports: list[LayerReport]) -> bool:
-        """Log what has changed since the last round; return True if anything has."""
+    def update(self, reports: list[LayerReport], *, ended: bool = True) -> bool:
+        """Log what has changed since the last round; return True if anything has.
+
+        `ended`: all layers have; after an error, nothing counts as resolved.
+        """
         now = dict.fromkeys(sentences(reports))
         new = [one for one in now if one not in self.sentences]
-        gone = [one for one in self.sentences if one not in now]
-        self.sentences = now
+        gone = [one for one in self.sentences if one not in now] if ended else []
+        self.sentences = now if ended else self.sentences | now
         for kind, layer, text in new:
             say(kind, text, level=LEVELS[kind], layer=layer)
         for kind, layer, text in gone:
@@ -67,8 +70,9 @@ class RoundRecorder(Recorder):
         self.monitor.layer_done(report)
 
     def failed(self, error: BaseException) -> None:
-        """Record a round that an error or a signal ended."""
+        """Record a round that an error or a signal ended, and log what its layers found before."""
         self._reported.failed = True
+        self._reported.update(self.reports, ended=False)
         super().failed(error)
 
     def done(self, exit_code: int) -> RunRecord | None:

@@ -106,3 +106,20 @@ def test_the_first_round_of_a_process_is_recorded_for_an_earlier_one_may_have_fa
     rounds(monkeypatch, WORKED, UnreachableError("It does not answer.", key="lake"))
     rounds(monkeypatch, nothing, nothing)
     assert [record.outcome for record in kept] == ["done", "failed", "nothing_new"]
+
+
+def test_what_a_round_has_found_before_it_fails_is_logged(
+    monkeypatch: pytest.MonkeyPatch, log: LogRecords, kept: list[RunRecord]
+) -> None:
+    """Silver's faults are in no later report."""
+    make = partial(RoundRecorder, Reported())
+
+    def fail(*_: object) -> LayerReport:
+        raise UnreachableError("It does not answer.", key="lake")
+
+    jobs = {"silver": lambda *_: QUARANTINED, "gold": fail}
+    monkeypatch.setattr(commands, "COMMANDS", {"run": jobs})
+    for _ in range(2):
+        with pytest.raises(UnreachableError):
+            commands.recorded_run(SPARK, SETTINGS, QuietProgress(), "run", make)
+    assert [line["event"] for line in log.lines] == ["fault", "run_failed", "run_failed"]
