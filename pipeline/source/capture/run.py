@@ -7,6 +7,7 @@ whole events; after a failure, later bytes are sent again and compared with the 
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -290,7 +291,7 @@ class Capture:
             self._checkpoints.state = replace(state, gaps=(*state.gaps, gap))
             self._checkpoints.write()  # once more is landed, a later run cannot detect the gap
             purged = f"The server has purged its log between {gap.after} and {gap.first}."
-            say("gap", f"{purged} {gap.REMEDY}")
+            say("gap", f"{purged} {gap.REMEDY}", level=logging.WARNING)
         self._gap = True
 
     def _follow(

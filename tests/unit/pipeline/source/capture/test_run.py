@@ -30,6 +30,7 @@ from pipeline.source.capture.state import CaptureState, Replica, read_state
 from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
 from tests.support.decoder.event_bytes import recorded
+from tests.support.observe.captured_log import captured_log
 
 LOG = recorded("plain")
 REFUSED = DumpRefusedError(1053, "Server shutdown in progress", retryable=True)
@@ -93,10 +94,13 @@ def test_passwords_in_errors_are_redacted_in_the_state(tmp_path: Path) -> None:
 def test_a_gap_is_recorded_before_anything_is_landed_after_it(tmp_path: Path) -> None:
     (tmp_path / "binlog.000001").write_bytes(LOG)
     landed = Landed(LogPosition("binlog.000001", len(LOG)), 300, ended=False)
-    a_capture(tmp_path)._note_gap(landed, DumpStart(LogPosition("binlog.000005", 4), lost=True))
+    start = DumpStart(LogPosition("binlog.000005", 4), lost=True)
+    with captured_log() as log:
+        a_capture(tmp_path)._note_gap(landed, start)
     state = read_state(tmp_path)
     assert state is not None
     assert [gap.first for gap in state.gaps] == ["binlog.000005"]
+    assert [line["levelname"] for line in log.of("gap")] == ["WARNING"]
 
 
 @pytest.mark.parametrize(
