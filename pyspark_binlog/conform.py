@@ -59,11 +59,16 @@ class Conformer:
         cells = image.field(at)
         if cells.type == wanted.type:
             return cells
+        reason = f"column {wanted.name} is {cells.type}, in the schema {wanted.type}"
         try:
-            return cells.cast(wanted.type)
+            found = cells.cast(wanted.type)
+            # Some casts lose digits or zeros without an error: 0.1 to FLOAT, '007' to INT.
+            exact = found.cast(cells.type).equals(cells)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            reason = f"column {wanted.name} is {cells.type}, in the schema {wanted.type}: {error}"
-            raise _refused(changes, reason) from error
+            raise _refused(changes, f"{reason}: {error}") from error
+        if not exact:
+            raise _refused(changes, f"{reason}, which does not hold every value")
+        return found
 
 
 def _refused(changes: Changes, reason: str) -> ForeignColumnError:
