@@ -124,5 +124,5 @@ def _digits(kind: pa.DataType) -> tuple[int, int]:
 
 
 def _has_text(kind: pa.DataType) -> bool:
-    """Return True if Arrow's text of a value is MySQL's."""
+    """Return True if a value's text is MySQL's (see `conform`)."""
     return kinds.is_string(kind) or _is_exact(kind) or kinds.is_date(kind)

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import pyarrow as pa
+from pyarrow import types as kinds
 
 from decoder.errors import BinlogError
 from decoder.model.results import Changes
@@ -61,7 +62,7 @@ class Conformer:
             return cells
         reason = f"column {wanted.name} is {cells.type}, in the schema {wanted.type}"
         try:
-            found = cells.cast(wanted.type)
+            found = _cast(cells, wanted.type)
             # Some casts lose digits or zeros without an error: 0.1 to FLOAT, '007' to INT.
             exact = found.cast(cells.type).equals(cells)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
@@ -69,6 +70,13 @@ class Conformer:
         if not exact:
             raise _refused(changes, f"{reason}, which does not hold every value")
         return found
+
+
+def _cast(cells: pa.Array, wanted: pa.DataType) -> pa.Array:
+    if kinds.is_decimal(cells.type) and kinds.is_string(wanted):
+        # Arrow writes 0.00000001 as 1E-8, MySQL does not.
+        return pa.array([None if v is None else f"{v:f}" for v in cells.to_pylist()], wanted)
+    return cells.cast(wanted)
 
 
 def _refused(changes: Changes, reason: str) -> ForeignColumnError:

@@ -35,6 +35,8 @@ def conformed(value: Any, logged: pa.DataType, wanted: pa.DataType) -> Any:
         (0.1, FLOAT, DOUBLE, pytest.approx(0.1)),
         (0.5, DOUBLE, FLOAT, 0.5),
         (Decimal("1.10"), pa.decimal128(10, 2), pa.string(), "1.10"),
+        (Decimal("1E-8"), pa.decimal128(12, 8), pa.string(), "0.00000001"),
+        (Decimal(0), pa.decimal128(12, 8), pa.string(), "0.00000000"),
         (7, pa.int32(), pa.decimal128(12, 2), Decimal(7)),
         ("7", pa.string(), pa.int32(), 7),
     ],
