@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pipeline.bronze.files import read_files
-    from pipeline.bronze.job import run
 
 __all__ = [
     "continuity",
@@ -17,12 +16,11 @@ __all__ = [
     "newest_file",
     "preview",
     "read_files",
-    "run",
     "scan",
     "tables",
 ]
 
-_MODULES = {"read_files": "pipeline.bronze.files", "run": "pipeline.bronze.job"}
+_MODULES = {"read_files": "pipeline.bronze.files"}
 
 if not TYPE_CHECKING:
 

@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pipeline.gold.job import refresh, retry, run
     from pipeline.gold.plan.publication import Cut
     from pipeline.gold.table.state import GoldState
 
@@ -18,9 +17,6 @@ __all__ = [
     "job",
     "plan",
     "preview",
-    "refresh",
-    "retry",
-    "run",
     "snapshot",
     "table",
 ]
@@ -28,9 +24,6 @@ __all__ = [
 _MODULES = {
     "Cut": "pipeline.gold.plan.publication",
     "GoldState": "pipeline.gold.table.state",
-    "refresh": "pipeline.gold.job",
-    "retry": "pipeline.gold.job",
-    "run": "pipeline.gold.job",
 }
 
 if not TYPE_CHECKING:

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.bronze import read_files, run
+from pipeline.bronze import read_files
+from pipeline.bronze.job import run
 from pipeline.bronze.tables import FileRow, segments_table
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import ALL_ROWS, Condition, equal

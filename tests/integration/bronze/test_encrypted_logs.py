@@ -14,7 +14,8 @@ import pytest
 
 from decoder.encryption.header import HEADER_LENGTH, EncryptionHeader
 from decoder.encryption.keyring import replication_keys
-from pipeline.bronze import read_files, run
+from pipeline.bronze import read_files
+from pipeline.bronze.job import run
 from pipeline.bronze.tables import FileRow
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import ALL_ROWS

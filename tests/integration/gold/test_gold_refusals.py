@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.gold import GoldState, retry
+from pipeline.gold import GoldState
+from pipeline.gold.job import retry
 from pipeline.lake import Lake, Ledger
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.gold import run
+from pipeline.gold.job import run
 from pipeline.lake import Lake
 from pipeline.observe.progress import QuietProgress
 from pipeline.schema_history.alter.items import ColumnStep

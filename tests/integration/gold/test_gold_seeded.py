@@ -12,7 +12,8 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from pipeline.gold import GoldState, run
+from pipeline.gold import GoldState
+from pipeline.gold.job import run
 from pipeline.gold.table.state import TableState
 from pipeline.lake import Lake, Ledger
 from pipeline.observe.progress import QuietProgress

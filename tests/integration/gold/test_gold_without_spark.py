@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from decoder import TableDefinition
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.gold import run
 from pipeline.gold.apply import apply
+from pipeline.gold.job import run
 from pipeline.lake import Lake, Ledger
 from pipeline.lake.delta_log.delta_rs import DELETED
 from pipeline.lake.lazy_spark import StartingSpark

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.bronze import read_files, run
+from pipeline.bronze import read_files
+from pipeline.bronze.job import run
 from pipeline.bronze.tables import FileRow, segments_table
 from pipeline.lake import Lake
 from pipeline.lake.lazy_spark import Spark

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pipeline.gold import run
+from pipeline.gold.job import run
 from pipeline.observe import LayerReport
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings

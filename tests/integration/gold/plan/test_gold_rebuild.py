@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 from decoder.constants import ColumnType
 from decoder.model.definition import ColumnDefinition
-from pipeline.gold import refresh
 from pipeline.gold.cascades.cascades_table import MissingCascadesError
+from pipeline.gold.job import refresh
 from pipeline.gold.plan.rebuild import refresh_under_way
 from pipeline.lake import Lake, Ledger, delta
 from pipeline.observe import LayerReport

@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.gold import Cut, GoldState, run
+from pipeline.gold import Cut, GoldState
 from pipeline.gold.apply import apply
 from pipeline.gold.cascades.cascades_table import MissingCascadesError, keep, kept
 from pipeline.gold.changes import transactions
 from pipeline.gold.changes.log_facts import Facts, gather
+from pipeline.gold.job import run
 from pipeline.gold.next_batch import plan_next
 from pipeline.gold.plan.cuts_table import CUTS, cuts_table
 from pipeline.gold.plan.publication import cut_step
