@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from binlake.log_files import decode
     from binlake.snapshot import read
     from decoder import BinlogError, TypeOptions
-    from decoder.model.results import Changes
+    from decoder.model import Changes
     from pipeline.errors import BinlakeError, SettingsError
     from pipeline.gold.snapshot.snapshot import Snapshot
     from pipeline.gold.snapshot.table_versions import LostSnapshotError
@@ -60,7 +60,7 @@ __all__ = [
 _MODULES = {
     "BinlakeError": "pipeline.errors",
     "BinlogError": "decoder.errors",
-    "Changes": "decoder.model.results",
+    "Changes": "decoder.model",
     "CheckReport": "pipeline.source.check.report",
     "LostSnapshotError": "pipeline.gold.snapshot.table_versions",
     "RunRecord": "pipeline.lake.ledger.run_record",
@@ -68,7 +68,7 @@ _MODULES = {
     "SettingsError": "pipeline.errors",
     "Snapshot": "pipeline.gold.snapshot.snapshot",
     "Status": "pipeline.run.status",
-    "TypeOptions": "decoder.model.options",
+    "TypeOptions": "decoder",
     "Verification": "pipeline.verify.report",
     "check": "binlake.commands",
     "decode": "binlake.log_files",

@@ -17,7 +17,7 @@ from pipeline.source.logs.storage import opened
 
 if TYPE_CHECKING:
     from binlake.arguments import PathOrUrl
-    from decoder.model.results import Changes
+    from decoder.model import Changes
     from pipeline.source.logs.listing import Binlog
 
 _PLAIN = TypeOptions()

@@ -10,12 +10,14 @@ Names are imported on first use, so `import decoder` is cheap.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from decoder.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from decoder.encryption.keys import Keys
     from decoder.errors import BinlogError
+    from decoder.model import schemas
     from decoder.model.definition import TableDefinition
     from decoder.model.options import TypeOptions
     from decoder.model.segment import Segment
@@ -35,24 +37,22 @@ __all__ = [
     "TypeOptions",
     "events",
     "read",
+    "schemas",
 ]
 
-_MODULES = {
-    "BinlogError": "decoder.errors",
-    "Framer": "decoder.segments.log_windows",
-    "Keys": "decoder.encryption.keys",
-    "Segment": "decoder.model.segment",
-    "SegmentDecoder": "decoder.stream.segment_decoder",
-    "Segmenter": "decoder.segments.segment_bounds",
-    "TableDefinition": "decoder.model.definition",
-    "TypeOptions": "decoder.model.options",
-    "events": "decoder.stream.event_reader",
-    "read": "decoder.stream.segment_decoder",
-}
-
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_MODULES[name]), name)
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "decoder.encryption.keys": "Keys",
+            "decoder.errors": "BinlogError",
+            "decoder.model.definition": "TableDefinition",
+            "decoder.model.options": "TypeOptions",
+            "decoder.model": "schemas",
+            "decoder.model.segment": "Segment",
+            "decoder.segments.log_windows": "Framer",
+            "decoder.segments.segment_bounds": "Segmenter",
+            "decoder.stream.event_reader": "events",
+            "decoder.stream.segment_decoder": "SegmentDecoder read",
+        },
+    )

@@ -142,6 +142,10 @@ INSTANT_TYPES = (ColumnType.TIMESTAMP, ColumnType.TIMESTAMP2)
 DATE_TYPES = (ColumnType.DATE, ColumnType.NEWDATE, ColumnType.DATETIME, ColumnType.DATETIME2)
 ZERO_DATE_TYPES = (*DATE_TYPES, *INSTANT_TYPES)
 """The types that have a zero value, such as '0000-00-00'."""
+NUMERIC_TYPES = frozenset(
+    (*INTEGER_BITS, ColumnType.NEWDECIMAL, ColumnType.FLOAT, ColumnType.DOUBLE, ColumnType.YEAR)
+)
+"""Types with a bit in the signedness field of a table map."""
 
 
 class LogicalType(str, Enum):
@@ -154,6 +158,12 @@ class LogicalType(str, Enum):
     INET4 = "INET4"
     INET6 = "INET6"
     VECTOR = "VECTOR"
+
+
+ADDRESS_BYTES = {LogicalType.UUID: 16, LogicalType.INET4: 4, LogicalType.INET6: 16}
+"""Bytes of a value of each type, including trailing zeros, which the log may omit."""
+ADDRESS_CHARACTERS = {LogicalType.UUID: 36, LogicalType.INET4: 15, LogicalType.INET6: 39}
+"""Characters of the longest text of each type."""
 
 
 class ChecksumAlgorithm(IntEnum):

@@ -8,9 +8,8 @@ from functools import reduce
 import pyarrow as pa
 from pyarrow import types as kinds
 
-from decoder import TableDefinition, TypeOptions
-from decoder.columns.registry import row_type
-from decoder.model import schemas
+from decoder import TableDefinition, TypeOptions, schemas
+from decoder.columns import row_type
 from pipeline.errors import SettingsError
 
 IMAGES = ("before", "after")

@@ -11,11 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from decoder import BinlogError, TypeOptions
-from decoder.model import schemas
-from decoder.model.options import TableFilter
-from decoder.model.results import Changes, Faults, Result, Transactions
-from decoder.transactions.faults import STATEMENT_DML
+from decoder import BinlogError, TypeOptions, schemas
+from decoder.model import Changes, Faults, Result, TableFilter, Transactions
+from decoder.transactions import STATEMENT_DML
 from pipeline.schema_history import TableName
 from pipeline.schema_history.timeline.consequences import closed
 from pipeline.silver.decode.decode import Decode

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyarrow import types as kinds
 
 from decoder.errors import BinlogError
-from decoder.model.results import Changes
+from decoder.model import Changes
 from pyspark_binlog.columns import IMAGES
 
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types as kinds
 
-from decoder.model import schemas
-from decoder.model.results import Changes
+from decoder import schemas
+from decoder.model import Changes
 
 _ESCAPED = r'["\\\x00-\x1f]'
 """Characters that must be escaped in JSON text."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
 from decoder import BinlogError, Segment
-from decoder.encryption.stream_cipher import StreamCipher
+from decoder.encryption import StreamCipher
 from decoder.errors import TruncatedError
 from pipeline.errors import SettingsError
 from pipeline.silver.decode.decode import OFFSET_BITS

@@ -20,13 +20,13 @@ import pyarrow.compute as pc
 
 from decoder import BinlogError, Keys, Segment, SegmentDecoder, TypeOptions
 from decoder.constants import MAGIC
-from decoder.model.results import Definitions, Statements, Transactions
-from decoder.segments.segment_bounds import SegmentBounds
-from decoder.stream.precompile import warm
+from decoder.model import Definitions, Statements, Transactions
+from decoder.segments import SegmentBounds, server_version
+from decoder.stream import warm
 from pipeline.bronze.scan import FileScan, Scanner, ScanTask, Successor, judge
 from pipeline.errors import SettingsError
 from pipeline.lake.stores import error_text
-from pipeline.silver.decode.decode import OFFSET_BITS, server_version
+from pipeline.silver.decode.decode import OFFSET_BITS
 from pipeline.silver.plan.survey import Found, table_statements
 from pipeline.source import find_binlogs
 from pipeline.source.logs.listing import Binlog

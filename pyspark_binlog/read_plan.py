@@ -13,8 +13,8 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from decoder.model.results import Changes
-from decoder.stream.precompile import warm
+from decoder.model import Changes
+from decoder.stream import warm
 from pipeline.settings import Settings
 from pipeline.source.logs.ciphers import read_keys
 from pyspark_binlog.columns import IMAGES, envelope_schema, require_columns, table_schema, united

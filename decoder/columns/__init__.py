@@ -11,25 +11,57 @@ zero date, bytes invalid in their charset) is replaced by null or U+FFFD, and it
 
 from __future__ import annotations
 
-from decoder.columns.cells import HEAD_SLACK, SLACK, Cells, Column, ColumnReader
+from typing import TYPE_CHECKING
+
+from decoder.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from decoder.columns.addresses import address_text
+    from decoder.columns.arrays import Int64s
+    from decoder.columns.binary import binary_reader
+    from decoder.columns.cells import HEAD_SLACK, SLACK, CellError, Cells, Column, ColumnReader
+    from decoder.columns.json_numbers import double_text
+    from decoder.columns.registry import reader, row_type
+    from decoder.columns.temporal import fields_reader
+    from decoder.columns.text import charset_reader
+    from decoder.columns.values import copied
 
 __all__ = [
     "HEAD_SLACK",
     "SLACK",
+    "CellError",
     "Cells",
     "Column",
     "ColumnReader",
-    "addresses",
+    "Int64s",
+    "address_text",
     "arrays",
-    "binary",
+    "binary_reader",
     "cells",
+    "charset_reader",
     "charsets",
-    "decimals",
+    "copied",
+    "double_text",
+    "fields_reader",
     "json_diffs",
-    "json_numbers",
+    "reader",
     "registry",
-    "temporal",
-    "text",
+    "row_type",
     "values",
-    "vector",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "decoder.columns.addresses": "address_text",
+            "decoder.columns.arrays": "Int64s",
+            "decoder.columns.binary": "binary_reader",
+            "decoder.columns.cells": "CellError Cells Column ColumnReader HEAD_SLACK SLACK",
+            "decoder.columns.json_numbers": "double_text",
+            "decoder.columns.registry": "reader row_type",
+            "decoder.columns.temporal": "fields_reader",
+            "decoder.columns.text": "charset_reader",
+            "decoder.columns.values": "copied",
+        },
+    )

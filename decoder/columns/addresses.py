@@ -15,13 +15,8 @@ from decoder.columns.arrays import Int32s
 from decoder.columns.cells import HEAD_SLACK, SLACK, Cells
 from decoder.columns.digits import write_eight_or_less
 from decoder.columns.values import BoundedReader, Values
-from decoder.constants import LogicalType
+from decoder.constants import ADDRESS_BYTES, ADDRESS_CHARACTERS, LogicalType
 from decoder.kernels.memory import Bytes, inline_kernel, item, kernel, load_u8, store_8, store_32
-
-BYTES = {LogicalType.UUID: 16, LogicalType.INET4: 4, LogicalType.INET6: 16}
-"""Bytes of a value of each type, including trailing zeros, which the log may omit."""
-CHARACTERS = {LogicalType.UUID: 36, LogicalType.INET4: 15, LogicalType.INET6: 39}
-"""Characters of the longest text of each type."""
 
 _INET4, _INET6, _UUID = 0, 1, 2
 _FORMS = {LogicalType.INET4: _INET4, LogicalType.INET6: _INET6, LogicalType.UUID: _UUID}
@@ -154,14 +149,14 @@ def write_addresses(
 
 def address_reader(kind: LogicalType) -> BoundedReader:
     """Return the reader for UUID, INET4 or INET6."""
-    width = BYTES[kind]
+    width = ADDRESS_BYTES[kind]
 
     def write(cells: Cells, values: Values) -> int:
         source = (cells.buffer, cells.positions, cells.lengths)
         return write_addresses(*source, _FORMS[kind], width, values.ends, values.bytes)
 
     fault = f"a value is longer than the {width} bytes of {kind.value}"
-    return BoundedReader(pa.string(), CHARACTERS[kind], write, fault)
+    return BoundedReader(pa.string(), ADDRESS_CHARACTERS[kind], write, fault)
 
 
 def address_text(kind: LogicalType, raw: bytes) -> str:

@@ -7,9 +7,11 @@ names: v = c * 2**q, and `g` is 10**-k scaled to 126 bits, in two halves of 63.
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 
-from decoder.columns.arrays import Int64s
+from decoder.columns.arrays import Int64s, allocate
 from decoder.columns.digits import digit_count, write_padded, write_signed, write_unsigned
 from decoder.kernels.memory import (
     Bytes,
@@ -191,3 +193,10 @@ def write_exponential(text: Bytes, at: int, d: int, digits: int, exponent: int) 
         at = write_padded(text, at + 1, d % power, digits - 1)
     store_8(text, at, 101)
     return write_signed(text, at + 1, exponent)
+
+
+def double_text(value: float) -> bytes:
+    """Return a finite double as the text that `write_double` writes."""
+    _, text = allocate(LONGEST_DOUBLE)
+    (bits,) = struct.unpack("<q", struct.pack("<d", value))
+    return text[: write_double(text, 0, bits)].tobytes()

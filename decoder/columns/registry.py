@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from decoder.columns.addresses import BYTES, address_reader
+from decoder.columns.addresses import address_reader
 from decoder.columns.cells import CellError, Cells, Column, ColumnReader
 from decoder.columns.compressed_columns import compressed_reader
 from decoder.columns.decimals import decimal_reader
@@ -18,7 +18,7 @@ from decoder.columns.json import JsonReader
 from decoder.columns.temporal import temporal_reader
 from decoder.columns.text import text_reader
 from decoder.columns.vector import VectorReader
-from decoder.constants import ColumnType as T, LogicalType
+from decoder.constants import ADDRESS_BYTES, ColumnType as T, LogicalType
 from decoder.errors import UnsupportedError
 from decoder.model.definition import ColumnDefinition, TableDefinition
 from decoder.model.options import TypeOptions
@@ -42,7 +42,7 @@ _READERS: dict[T, Resolve] = {
     T.VECTOR: lambda *_: VectorReader(),
 }
 _LOGICAL_READERS: dict[LogicalType, ColumnReader] = {
-    **{kind: address_reader(kind) for kind in BYTES},
+    **{kind: address_reader(kind) for kind in ADDRESS_BYTES},
     LogicalType.VECTOR: VectorReader(),
 }
 

@@ -10,4 +10,15 @@ Format: MySQL `sql/rpl_log_encryption.{h,cc}`, `sql/stream_cipher.cc`.
 
 from __future__ import annotations
 
-__all__ = ["header", "keyring", "keys", "stream_cipher"]
+from decoder.encryption.header import HEADER_LENGTH, EncryptionHeader
+from decoder.encryption.keys import HEAD_LENGTH, NO_KEYS
+from decoder.encryption.stream_cipher import StreamCipher
+
+__all__ = [
+    "HEADER_LENGTH",
+    "HEAD_LENGTH",
+    "NO_KEYS",
+    "EncryptionHeader",
+    "StreamCipher",
+    "keys",
+]

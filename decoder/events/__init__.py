@@ -13,36 +13,76 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from decoder.events.create_file import CreateFileEvent
+from decoder.events.event import Event
+from decoder.events.format_description import FormatDescriptionEvent
+from decoder.events.gtid import AnonymousGtidEvent, GtidEvent
+from decoder.events.gtid_set import LoggedGtidSet
+from decoder.events.gtid_tagged import GtidTaggedEvent
+from decoder.events.header import EventHeader
+from decoder.events.layout import V4
+from decoder.events.load import LoadEvent
+from decoder.events.mariadb_annotate_rows import MariadbAnnotateRowsEvent
+from decoder.events.mariadb_gtid import MariadbGtidEvent
+from decoder.events.mariadb_gtid_list import MariadbGtidListEvent
+from decoder.events.previous_gtids import PreviousGtidsEvent
+from decoder.events.query import QueryEvent
+from decoder.events.query_compressed import QueryCompressedEvent
+from decoder.events.registry import parse
+from decoder.events.rotate import RotateEvent
+from decoder.events.rows import RowsEvent
+from decoder.events.rows_query import RowsQueryEvent
+from decoder.events.start_v3 import StartV3Event
+from decoder.events.table_map import TableMapEvent
+from decoder.events.transaction_payload import TransactionPayloadEvent
+from decoder.events.unknown import UnknownEvent
+
 if TYPE_CHECKING:
     from decoder.encryption.keys import Keys
-    from decoder.events.event import Event
     from decoder.stream.event_reader import Data
 
 __all__ = [
-    "create_file",
+    "V4",
+    "AnonymousGtidEvent",
+    "CreateFileEvent",
+    "Event",
+    "EventHeader",
+    "FormatDescriptionEvent",
+    "GtidEvent",
+    "GtidTaggedEvent",
+    "LoadEvent",
+    "LoggedGtidSet",
+    "MariadbAnnotateRowsEvent",
+    "MariadbGtidEvent",
+    "MariadbGtidListEvent",
+    "PreviousGtidsEvent",
+    "QueryCompressedEvent",
+    "QueryEvent",
+    "RotateEvent",
+    "RowsEvent",
+    "RowsQueryEvent",
+    "StartV3Event",
+    "TableMapEvent",
+    "TransactionPayloadEvent",
+    "UnknownEvent",
     "cursor",
     "event",
     "format_description",
     "gtid",
     "gtid_set",
-    "gtid_tagged",
     "header",
     "layout",
-    "load",
     "log_start",
-    "mariadb_annotate_rows",
     "mariadb_compression",
     "mariadb_gtid",
     "mariadb_gtid_list",
+    "parse",
     "previous_gtids",
     "query",
     "query_compressed",
     "registry",
-    "rotate",
     "rows",
-    "rows_query",
     "start_v3",
-    "table_definition",
     "table_map",
     "transaction_payload",
     "unknown",

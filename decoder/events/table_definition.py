@@ -12,25 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from decoder.columns.charsets import decode
-from decoder.constants import ColumnType
+from decoder.constants import NUMERIC_TYPES, ColumnType
 from decoder.events.header import EventHeader
 from decoder.events.optional_metadata import DefaultCharset, OptionalMetadata
 from decoder.model.definition import ColumnDefinition, TableDefinition
-
-NUMERIC = frozenset(
-    {
-        ColumnType.TINY,
-        ColumnType.SHORT,
-        ColumnType.INT24,
-        ColumnType.LONG,
-        ColumnType.LONGLONG,
-        ColumnType.NEWDECIMAL,
-        ColumnType.FLOAT,
-        ColumnType.DOUBLE,
-        ColumnType.YEAR,
-    }
-)
-"""Types with a bit in the signedness field."""
 
 CHARACTER = frozenset(
     {
@@ -80,7 +65,7 @@ def define(
     a list differs from the number of its columns, or a key refers to a column that does not exist.
     """
     assign = _Assignment(columns, header)
-    assign.bits("unsigned", NUMERIC, optional.signedness)
+    assign.bits("unsigned", NUMERIC_TYPES, optional.signedness)
     assign.bits("visible", None, optional.visibility)
     assign.values("geometry_type", {ColumnType.GEOMETRY}, optional.geometry_type)
     assign.values("dimension", {ColumnType.VECTOR}, optional.dimensions)

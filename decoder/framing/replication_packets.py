@@ -37,7 +37,7 @@ from decoder.kernels.memory import (
 PACKET_HEADER_LENGTH = 4
 LONGEST_PACKET = 0xFFFFFF
 """A packet of this length continues in the next one."""
-SLACK = 32
+PACKET_SLACK = 32
 """Bytes that must be allocated after the packets; wide copies read them, with any content."""
 SEMI_SYNC_MAGIC = 0xEF
 SEQUENCE_AFTER_ACK_REQUEST = 1
@@ -88,10 +88,10 @@ def unpack(packets: Bytes, start: int, end: int, sequence: int, limit: int) -> U
     """Unpack the events of the complete packets in `packets[start:end]`.
 
     Stops at the first packet that is not an ordinary event, or has `limit` bytes or more. The first
-    packet must have the number `sequence`. `packets` must be writable, with `SLACK` bytes after
-    `end`.
+    packet must have the number `sequence`. `packets` must be writable, with `PACKET_SLACK` bytes
+    after `end`.
     """
-    events = np.empty(HEAD + end - start + SLACK, np.uint8)
+    events = np.empty(HEAD + end - start + PACKET_SLACK, np.uint8)
     state = np.array([start, HEAD, sequence, 0], np.int64)
     stop = StopReason(_unpack(packets, end, limit, events, state))
     at, to, sequence, asked = state.tolist()
@@ -131,7 +131,7 @@ def _unpack(packets: Bytes, end: int, limit: int, events: Bytes, state: Array) -
 
 @inline_kernel
 def _copy(source: Bytes, position: int, size: int, target: Bytes, to: int) -> None:
-    for k in range(0, size, SLACK):
+    for k in range(0, size, PACKET_SLACK):
         copy_32(target, to + k, source, position + k)
 
 

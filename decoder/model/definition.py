@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -123,6 +124,10 @@ class TableDefinition:
     def fingerprint(self) -> str:
         """Return a short hash of the definition, the same on every machine."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+
+
+Names = Callable[[TableDefinition, int, int], TableDefinition]
+"""(definition in a TABLE_MAP without names, LSN, position) to the definition with names."""
 
 
 def _column(fields: dict[str, Any]) -> ColumnDefinition:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +15,8 @@ from decoder.errors import BinlogError, MalformedError, UnsupportedError
 from decoder.events.format_description import FormatDescriptionEvent
 from decoder.events.table_map import TableMapEvent
 from decoder.framing.frames import END, OFFSET, POST_HEADER, TYPE
-from decoder.model.definition import TableDefinition
-from decoder.model.options import TypeOptions
+from decoder.model.definition import Names, TableDefinition
+from decoder.model.options import TableFilter, TypeOptions
 from decoder.model.results import Changes
 from decoder.rows.blocks import MAX_ROWS, Blocks, Group, Spans, part, span_of
 from decoder.rows.cell_positions import clear_masks, drop_faulty
@@ -33,8 +32,6 @@ from decoder.transactions.faults import LOSSY_KEY, Fault, fault_of, kind_of
 from decoder.transactions.records import SPAN_POSITION, SPAN_TRANSACTION
 from decoder.transactions.state import FAULTY, Session
 
-Names = Callable[[TableDefinition, int, int], TableDefinition]
-"""(definition in a TABLE_MAP without names, LSN, position) to the definition with names."""
 _BITMAPS = {t.INSERT: 1, t.UPDATE: 2, t.DELETE: 1, t.PARTIAL_UPDATE: 2, t.PRE_GA_UPDATE: 1}
 _IMAGES = {t.INSERT: 1, t.UPDATE: 2, t.DELETE: 1, t.PARTIAL_UPDATE: 2, t.PRE_GA_UPDATE: 2}
 _OPERATIONS = {t.INSERT: 0, t.UPDATE: 1, t.DELETE: 2, t.PARTIAL_UPDATE: 1, t.PRE_GA_UPDATE: 1}
@@ -65,7 +62,7 @@ class RowDecoder:
         options: TypeOptions,
         *,
         walks: bool,
-        wanted: Callable[[str, str], bool] | None,
+        wanted: TableFilter | None,
         names: Names | None = None,
     ) -> None:
         self.maps = TableMaps(wanted)

@@ -20,6 +20,7 @@ from decoder.events.mariadb_gtid import MariadbGtidEvent
 from decoder.events.mariadb_gtid_list import MariadbGtidListEvent
 from decoder.events.previous_gtids import PreviousGtidsEvent
 from decoder.events.registry import parse
+from decoder.events.start_v3 import artificial_start
 from decoder.framing.frames import frame
 from decoder.kernels.crc32 import HEAD
 from decoder.segments.log_windows import FLAGS_POSITION, has_in_use_flag, magic_fault, writable_copy
@@ -161,6 +162,19 @@ def _is_copied(event: Event | None) -> bool:
     if not isinstance(event, GtidEvent):
         return False
     return event.original_commit_timestamp != event.immediate_commit_timestamp
+
+
+def server_version(head: bytes) -> str:
+    """Return the version of the server that wrote a log, from the log's first bytes.
+
+    Layout: magic number 4 (optional), header 19 (13 in version 1), binlog version u16, then 50
+    bytes of text.
+    """
+    log = head.removeprefix(MAGIC)
+    if log[4] not in DESCRIPTORS:
+        log = artificial_start()
+    start = first_layout(log).header_length + 2
+    return log[start : start + 50].split(b"\0", 1)[0].decode("ascii", "replace")
 
 
 def read_description(events: bytes) -> FormatDescriptionEvent:

@@ -5,10 +5,10 @@ statement that may change tables (after which each TABLE_MAP counts as new), and
 identify their transactions: first event, BEGIN and last event. It also contains the segment's first
 event, the first event of its last transaction, and the events that define the layout.
 
-`SegmentDecoder` decodes it as if it were the segment (`content`), with the same definitions, the
-same statements that may change tables, and the same last transaction. An excerpt may contain more
-than necessary, but never less. If that cannot be guaranteed, there is no excerpt: with compressed
-transactions, with a transaction that never ended, and if it would become too large.
+`SegmentDecoder` decodes it as if it were the segment (`excerpt_content`), with the same
+definitions, the same statements that may change tables, and the same last transaction. An excerpt
+may contain more than necessary, but never less. If that cannot be guaranteed, there is no excerpt:
+with compressed transactions, with a transaction that never ended, and if it would become too large.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from decoder.transactions.boundaries import Statement, classify_text, text_of_qu
 LIMIT = 1 << 18
 """The most bytes of an excerpt; a larger one would contain most of the segment."""
 
-Events = Sequence[tuple[int, bytes]]
+ExcerptEvents = Sequence[tuple[int, bytes]]
 """Whole events, each with its position in the file, in order."""
 
 _PASSED, _ALWAYS, _MAP, _QUERY, _OPAQUE = range(5)
@@ -64,7 +64,7 @@ class Excerpt:
         self._head: dict[int, bytes] = {}
 
     @property
-    def events(self) -> Events | None:
+    def events(self) -> ExcerptEvents | None:
         """The excerpt; None if it is not possible, and the whole segment must be read."""
         found = sorted({**self._events, **self._last}.items())
         size = sum(len(event) for _, event in found)
@@ -148,7 +148,7 @@ class Excerpt:
         self._events |= events
 
 
-def content(events: Events, start: int) -> tuple[bytes, dict[int, int]]:
+def excerpt_content(events: ExcerptEvents, start: int) -> tuple[bytes, dict[int, int]]:
     """Return an excerpt as the content of a segment that starts at `start`, for `SegmentDecoder`.
 
     The dictionary maps the positions in its results to the positions of the events in the file.

@@ -31,10 +31,11 @@ from decoder.events.start_v3 import artificial_start
 from decoder.framing.frames import VALID, Frames, frame
 from decoder.framing.sliding_buffer import SlidingBuffer
 from decoder.kernels.memory import Bytes
+from decoder.model.definition import Names
 from decoder.model.options import TypeOptions
 from decoder.model.results import Changes, Definitions, Faults, Result, Statements, Transactions
 from decoder.model.segment import Segment
-from decoder.rows.row_decoder import Names, RowDecoder
+from decoder.rows.row_decoder import RowDecoder
 from decoder.stream.open_transaction import HeldChanges
 from decoder.stream.segment_input import end_error, head_error, read_payload, unread_bytes
 from decoder.transactions.boundaries import TransactionTracker

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict, TypeAdapter
 
-from decoder.framing.large_event import Checkpoint
-from decoder.segments.segment_bounds import SegmentBounds
+from decoder.framing import Checkpoint
+from decoder.segments import SegmentBounds
 from pipeline.bronze.order import Placed
 from pipeline.bronze.scan import COPY_AGAIN, FileScan, ScanTask, Successor, judge, scan_all
 from pipeline.bronze.tables import FileRow

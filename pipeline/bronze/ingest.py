@@ -16,13 +16,16 @@ import pyarrow as pa
 
 from decoder import BinlogError, Framer
 from decoder.constants import EventFlag
-from decoder.encryption.stream_cipher import StreamCipher
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.segments.log_header import read_description
-from decoder.segments.log_windows import FLAGS_POSITION, has_in_use_flag
-from decoder.segments.segment_bounds import SegmentBounds
-from decoder.segments.statistics import EventStatistics
-from decoder.stream.excerpt import Excerpt
+from decoder.encryption import StreamCipher
+from decoder.events import FormatDescriptionEvent
+from decoder.segments import (
+    FLAGS_POSITION,
+    EventStatistics,
+    SegmentBounds,
+    has_in_use_flag,
+    read_description,
+)
+from decoder.stream import Excerpt
 from pipeline.bronze.batch_plan import BronzePlan, FilePlan
 from pipeline.bronze.tables import SEGMENTS, FileRow, segments_table
 from pipeline.lake.dealing import dealt

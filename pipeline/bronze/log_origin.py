@@ -13,7 +13,7 @@ from enum import Enum
 
 import pyarrow as pa
 
-from decoder.model.schemas import TRANSACTIONS
+from decoder import schemas
 from pipeline.bronze.tables import FileRow
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import equal
@@ -28,7 +28,7 @@ _COMMITTED = "original_committed_at"
 _LOOKED_UP = pa.schema(
     [
         pa.field("source", pa.string()),
-        *(TRANSACTIONS.field(name) for name in ("gtid", "__lsn", _COMMITTED)),
+        *(schemas.TRANSACTIONS.field(name) for name in ("gtid", "__lsn", _COMMITTED)),
     ]
 )
 """The columns of `silver/transactions` that are read here."""

@@ -14,13 +14,16 @@ from typing import BinaryIO
 
 from decoder import BinlogError, Framer, Segmenter
 from decoder.constants import EventFlag, EventType
-from decoder.encryption.stream_cipher import StreamCipher
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.framing.large_event import Checkpoint
-from decoder.segments.log_header import description_bytes, read_description
-from decoder.segments.log_windows import FLAGS_POSITION
-from decoder.segments.segment_bounds import SegmentBounds
-from decoder.segments.statistics import EventStatistics
+from decoder.encryption import StreamCipher
+from decoder.events import FormatDescriptionEvent
+from decoder.framing import Checkpoint
+from decoder.segments import (
+    FLAGS_POSITION,
+    EventStatistics,
+    SegmentBounds,
+    description_bytes,
+    read_description,
+)
 from pipeline.bronze.tables import State
 from pipeline.errors import MissingRequirementError
 from pipeline.lake import stores

@@ -7,7 +7,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from decoder.framing.large_event import Checkpoint
+from decoder.framing import Checkpoint
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.model import LakeTable
 

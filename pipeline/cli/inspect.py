@@ -26,7 +26,7 @@ from rich.text import Text
 
 import decoder
 from decoder import BinlogError, Keys
-from decoder.encryption.keys import NO_KEYS
+from decoder.encryption import NO_KEYS
 from decoder.errors import EncryptedError
 from pipeline.cli.inspect_events import (
     EVENT_COLUMNS,

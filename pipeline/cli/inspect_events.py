@@ -12,27 +12,30 @@ from enum import Enum, Flag
 from typing import Any
 
 from decoder.constants import MAGIC_ENCRYPTED
-from decoder.encryption.header import HEADER_LENGTH, EncryptionHeader
-from decoder.events.create_file import CreateFileEvent
-from decoder.events.event import Event
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.gtid import AnonymousGtidEvent, GtidEvent
-from decoder.events.gtid_set import LoggedGtidSet
-from decoder.events.gtid_tagged import GtidTaggedEvent
-from decoder.events.load import LoadEvent
-from decoder.events.mariadb_annotate_rows import MariadbAnnotateRowsEvent
-from decoder.events.mariadb_gtid import MariadbGtidEvent
-from decoder.events.mariadb_gtid_list import MariadbGtidListEvent
-from decoder.events.previous_gtids import PreviousGtidsEvent
-from decoder.events.query import QueryEvent
-from decoder.events.query_compressed import QueryCompressedEvent
-from decoder.events.rotate import RotateEvent
-from decoder.events.rows import RowsEvent
-from decoder.events.rows_query import RowsQueryEvent
-from decoder.events.start_v3 import StartV3Event
-from decoder.events.table_map import TableMapEvent
-from decoder.events.transaction_payload import TransactionPayloadEvent
-from decoder.events.unknown import UnknownEvent
+from decoder.encryption import HEADER_LENGTH, EncryptionHeader
+from decoder.events import (
+    AnonymousGtidEvent,
+    CreateFileEvent,
+    Event,
+    FormatDescriptionEvent,
+    GtidEvent,
+    GtidTaggedEvent,
+    LoadEvent,
+    LoggedGtidSet,
+    MariadbAnnotateRowsEvent,
+    MariadbGtidEvent,
+    MariadbGtidListEvent,
+    PreviousGtidsEvent,
+    QueryCompressedEvent,
+    QueryEvent,
+    RotateEvent,
+    RowsEvent,
+    RowsQueryEvent,
+    StartV3Event,
+    TableMapEvent,
+    TransactionPayloadEvent,
+    UnknownEvent,
+)
 from pipeline.observe.redaction import shown_statement
 
 EVENT_COLUMNS = ("position", "type", "time", "server", "size", "what")

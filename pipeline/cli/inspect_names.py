@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from decoder import Keys, SegmentDecoder, TableDefinition
-from decoder.model.results import Definitions, Statements
-from decoder.rows.row_decoder import Names
-from decoder.stream.segment_decoder import segment_of
-from decoder.transactions.statements import may_change_tables
+from decoder.model import Definitions, Names, Statements
+from decoder.segments import server_version
+from decoder.stream import segment_of
+from decoder.transactions import may_change_tables
 from pipeline.schema_history import Timeline
 from pipeline.schema_history.alter.items import Position
 from pipeline.schema_history.timeline.timeline import LoggedStatement, TimelineOptions
-from pipeline.silver.decode.decode import server_version
 from pipeline.silver.decode.table_names import TableNames
 from pipeline.source.logs.archive import log_name
 from pipeline.source.logs.listing import split_name

@@ -14,10 +14,9 @@ from datetime import date, datetime
 from typing import Any
 
 from decoder import SegmentDecoder, TypeOptions
-from decoder.framing.sliding_buffer import WINDOW
-from decoder.model.results import Changes, Faults
-from decoder.rows.row_decoder import Names
-from decoder.stream.segment_decoder import segment_of
+from decoder.framing import WINDOW
+from decoder.model import Changes, Faults, Names
+from decoder.stream import segment_of
 
 _PLAIN = TypeOptions()
 _AT_ONCE = 256

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pyspark.sql import DataFrame
 
 from decoder.constants import ColumnType as T
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.lake.sql_text import quoted
 from pipeline.layer import LayerRun
 from pipeline.seed.folder import SeedFolder, SeedProgress, fill, filled, under_way

@@ -9,7 +9,7 @@ JSON document as an empty string, which is not valid JSON.)
 from __future__ import annotations
 
 from decoder.constants import BINARY_COLLATION, ColumnType as T
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.lake.sql_text import quoted
 
 VARIABLES = "time_zone = '+00:00', sql_mode = ''"

@@ -111,7 +111,7 @@ class SegmentSettings(Model):
 
 
 class TypeSettings(Model):
-    """Representation of MySQL types that Delta lacks; see `decoder.model.options.TypeOptions`."""
+    """Representation of MySQL types that Delta lacks; see `decoder.TypeOptions`."""
 
     time: Literal["text", "micros"] = "text"
     """Representation of TIME: `text`, as MySQL prints it, or `micros`, microseconds in a long. In a

@@ -55,7 +55,7 @@ def _time_zone(name: str) -> str:
 
 def _charset(name: str | None) -> str | None:
     # Imported on use: its package imports numpy, and Airflow reads settings again and again.
-    from decoder.columns.charsets.collations import COLLATIONS
+    from decoder.columns.charsets import COLLATIONS
 
     if name is not None and name.lower() not in {*COLLATIONS, "utf8"}:
         raise ValueError(f"{name!r} is not a MySQL character set, such as utf8mb4 or latin1")

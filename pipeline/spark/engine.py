@@ -18,7 +18,7 @@ from typing import TypeAlias, TypeVar
 
 import pyarrow as pa
 
-from decoder.stream.precompile import warm
+from decoder.stream import warm
 from pipeline.lake.child_sessions import is_connected, master_of, tasks_per_job
 from pipeline.lake.lazy_spark import Spark, started
 from pipeline.observe.interruption import cancel_when_set

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
-from decoder.stream.precompile import is_warm, warm
+from decoder.stream import is_warm, warm
 from pipeline.lake.child_sessions import is_connected, master_of
 from pipeline.lake.lazy_spark import Spark
 from pipeline.observe import Progress

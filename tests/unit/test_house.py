@@ -48,6 +48,11 @@ def test_every_room_has_one_sentence_of_purpose() -> None:
         assert re.match(r"\S.*[.:]$", docstring.split("\n\n")[0].replace("\n", " ")), room
 
 
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_face_has_what_it_shows(room: str) -> None:
+    exec(f"from {room} import *", {})
+
+
 @pytest.mark.parametrize("name", modules(HOUSE, "decoder"))
 def test_the_decoder_knows_no_spark_pipeline_or_logging(name: str) -> None:
     used = imports(modules(HOUSE, "decoder")[name])
@@ -75,6 +80,7 @@ def test_the_decoder_opens_no_files(name: str) -> None:
 
 
 LONG = "x = 1\n" * LEAST_LINES
+SHOWN = '__all__ = ["saw", "x"]\n'
 
 
 @pytest.fixture
@@ -82,13 +88,13 @@ def shed(tmp_path: Path) -> House:
     """A house of two packages that keeps every rule."""
     files = {
         "first/__init__.py": "",
-        "first/tools/__init__.py": '__all__ = ["saw"]\n',
+        "first/tools/__init__.py": f"from first.tools.saw import x\n{SHOWN}",
         "first/tools/saw.py": LONG,
         "first/tools/hidden.py": LONG,
         "first/bench/__init__.py": "",
         "first/bench/vice.py": f"from first.tools.saw import x\n{LONG}",
         "second/__init__.py": "",
-        "second/user.py": f"from first.tools import saw\nclass Plank: ...\n{LONG}",
+        "second/user.py": f"from first.tools import x\nclass Plank: ...\n{LONG}",
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +106,7 @@ def shed(tmp_path: Path) -> House:
         "second": "user",
     }
     order = {"first": ("tools", "bench")}
-    return House(tmp_path, ("first", "second"), rooms, order, beside=("yard",))
+    return House(tmp_path, ("first", "second"), rooms, order, beside=("yard",), closed=("first",))
 
 
 def test_a_house_that_keeps_the_rules(shed: House) -> None:
@@ -124,13 +130,28 @@ def test_a_house_that_keeps_the_rules(shed: House) -> None:
         ),
         (
             "second/user.py",
-            f"from first.tools import saw\nfrom first.tools.hidden import x\n{LONG}",
-            "second.user imports first.tools.hidden.x: first.tools does not show hidden",
+            f"from first.tools import x\nfrom first.tools.hidden import y\n{LONG}",
+            "second.user imports first.tools.hidden.y: first.tools does not show hidden",
+        ),
+        (
+            "second/user.py",
+            f"from first.tools.saw import x\n{LONG}",
+            "second.user imports first.tools.saw.x: saw is a module within first.tools",
+        ),
+        (
+            "second/user.py",
+            f"from first.tools import saw\n{LONG}",
+            "second.user imports first.tools.saw: saw is a module within first.tools",
         ),
         (
             "first/tools/__init__.py",
-            '__all__ = ["hidden", "saw"]\n',
+            '__all__ = ["hidden", "saw", "x"]\n',
             "first.tools shows hidden, which nobody outside imports",
+        ),
+        (
+            "first/tools/__init__.py",
+            '__all__ = ["saw", "x", "y"]\n',
+            "first.tools shows y, which nobody outside imports",
         ),
         (
             "first/tools/hidden.py",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from decoder.model.schemas import CHANGE_FIELDS
+from decoder import schemas
 from pipeline.bronze.tables import files_table, segments_table
 from pipeline.gold.cascades.cascades_table import cascades_table
 from pipeline.gold.plan.cuts_table import cuts_table
@@ -112,9 +112,7 @@ def documented_tables() -> list[DocumentedTable]:
         DocumentedTable(
             "silver/changes/‹schema›/‹table›/v‹N›",
             "A changed row, as logged under the table's N-th definition.",
-            pa.schema(
-                [*CHANGE_FIELDS, pa.field("before", pa.null()), pa.field("after", pa.null())]
-            ),
+            schemas.changes(pa.null()),
             {
                 "__op": "`insert`, `update` or `delete`.",
                 "__lsn": _LSN,

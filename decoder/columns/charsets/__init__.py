@@ -24,9 +24,11 @@ from decoder.columns.charsets.single_byte import SINGLE_BYTE, single_byte
 from decoder.errors import UnsupportedError
 
 __all__ = [
+    "COLLATIONS",
     "REPLACEMENT",
+    "characters",
     "charset_of",
-    "collations",
+    "code_points",
     "decode",
     "is_multi_byte",
     "is_single_byte",
@@ -82,12 +84,24 @@ def decode(data: bytes, collation: int | None) -> str:
     if is_multi_byte(charset):
         return _decode_multi_byte(data, multi_byte(charset))
     if is_single_byte(charset):
-        return "".join(map(_characters(charset).__getitem__, data))
+        return "".join(map(characters(charset).__getitem__, data))
     return data.decode(_CODECS.get(charset, "utf-8"), "replace")
 
 
 @cache
-def _characters(charset: str) -> tuple[str, ...]:
+def code_points(charset: str) -> frozenset[int]:
+    """Return the code points of a charset other than Unicode's; none of an unknown one."""
+    if is_single_byte(charset):
+        return frozenset(map(int, single_byte(charset))) - {-1}
+    if not is_multi_byte(charset):
+        return frozenset()
+    tables = multi_byte(charset)
+    parts = (tables.single, tables.double, tables.triple)
+    return frozenset(int(point) for part in parts for point in part.ravel() if point >= 0)
+
+
+@cache
+def characters(charset: str) -> tuple[str, ...]:
     """Return the character of each byte in a charset of single bytes."""
     points = single_byte(charset).tolist()
     return tuple(chr(point) if point >= 0 else REPLACEMENT for point in points)

@@ -13,9 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from decoder import TableDefinition, TypeOptions
-from decoder.columns.registry import row_type
-from decoder.model import schemas
+from decoder import TableDefinition, TypeOptions, schemas
+from decoder.columns import row_type
 from pipeline.errors import BinlakeError
 from pipeline.gold.cascades.replay import Cascaded
 from pipeline.gold.changes.changes import CHANGE_COLUMNS, PARTIAL_COLUMNS, ROW_STEPS

@@ -19,7 +19,7 @@ from typing import Any
 
 from decoder import TableDefinition
 from decoder.constants import ZERO_DATE_TYPES, ColumnType
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.gold.changes.steps import model_after
 from pipeline.gold.table.state import TableState
 from pipeline.schema_history import TableName

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from decoder import TableDefinition
-from decoder.columns.registry import row_type
+from decoder.columns import row_type
 from decoder.errors import UnsupportedError
 from pipeline.gold.changes.key_checks import key_refusal
 from pipeline.gold.table.gold_table import gold_schema

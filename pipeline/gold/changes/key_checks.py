@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, Window, functions as sf, types as st
 
 from decoder import TableDefinition, TypeOptions
 from decoder.constants import ZERO_DATE_TYPES, ColumnType
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.gold.changes.fold import Shape
 from pipeline.gold.changes.images import REPLACEMENT, LeftOut, any_of, is_moved, key_of
 from pipeline.gold.table.names import LSN

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as sf, types 
 
 from decoder import TableDefinition, TypeOptions
 from decoder.constants import ColumnType
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.gold.changes.changes import between, left_out_of, without_here
 from pipeline.gold.changes.images import image_type
 from pipeline.gold.changes.log_facts import Facts

@@ -9,9 +9,8 @@ from decimal import Decimal
 
 from pyspark.sql import Column, functions as sf, types as st
 
-from decoder.columns.addresses import BYTES, address_text
-from decoder.columns.vector import FLOAT_SIZE
-from decoder.constants import LogicalType
+from decoder.columns import address_text
+from decoder.constants import ADDRESS_BYTES, LogicalType
 from pipeline.gold.changes.images import known
 from pipeline.schema_history.ddl import conversion_mode
 from pipeline.schema_history.ddl.addresses import address_in_bytes
@@ -80,14 +79,14 @@ def _address(value: str | bytearray | None, name: str) -> str | None:
     if value is None:
         return None
     raw = address_in_bytes(value, kind) if isinstance(value, str) else bytes(value)
-    return address_text(kind, raw) if raw is not None and len(raw) == BYTES[kind] else None
+    return address_text(kind, raw) if raw is not None and len(raw) == ADDRESS_BYTES[kind] else None
 
 
 def _numbers(value: bytearray | None) -> list[float] | None:
     """Return a VECTOR's numbers; None if the bytes are not a VECTOR."""
-    if value is None or len(value) % FLOAT_SIZE:
+    if value is None or len(value) % _FLOAT.size:
         return None
-    return list(struct.unpack(f"<{len(value) // FLOAT_SIZE}f", value))
+    return [number for (number,) in _FLOAT.iter_unpack(value)]
 
 
 def _bytes(value: str | None) -> bytes | None:
@@ -155,6 +154,7 @@ def _between(value: Column, low: int | Decimal, high: int | Decimal) -> Column:
     return sf.when(value > most, most).when(value < least, least).otherwise(value)
 
 
+_FLOAT = struct.Struct("<f")
 _ASCII = r"\A[\x00-\x7f]*\z"
 _ADDRESS = sf.udf(_address, st.StringType(), useArrow=False)
 _VECTOR = sf.udf(_numbers, st.ArrayType(st.FloatType()), useArrow=False)

@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, functions as sf, types as st
 
 from decoder import TableDefinition, TypeOptions
-from decoder.columns.registry import row_type
+from decoder.columns import row_type
 from decoder.constants import BINARY_COLLATION, ZERO_DATE_TYPES, ColumnType
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.gold.changes.images import (
     MARIADB_GTID,
     Doubt,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import types as st
 
 from decoder import TableDefinition, TypeOptions
-from decoder.columns.registry import row_type
+from decoder.columns import row_type
 from pipeline.gold.table.names import COMMITTED_AT, LSN
 from pipeline.gold.table.options import TableOptions
 from pipeline.lake.delta_log.spark_types import spark_schema

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from decoder import TableDefinition
-from decoder.columns.registry import row_type
+from decoder.columns import row_type
 from decoder.errors import UnsupportedError
 from pipeline.gold import GoldState
 from pipeline.gold.table.names import COMMITTED_AT, LSN, gold_name

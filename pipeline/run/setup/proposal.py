@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any
 
-from decoder.columns.charsets.collations import COLLATIONS
+from decoder.columns.charsets import COLLATIONS
 from pipeline.lake.locks.lock import absolute
 from pipeline.settings import Settings
 from pipeline.settings.server import ServerSettings

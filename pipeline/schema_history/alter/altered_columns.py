@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from decoder import TableDefinition, TypeOptions
 from decoder.constants import BINARY_COLLATION, ColumnType
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.alter.conversions import conversion
 from pipeline.schema_history.alter.generated import generated, keeps_generated
 from pipeline.schema_history.alter.items import ColumnStep

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from decoder.columns.registry import reader
+from decoder.columns import reader
 from decoder.constants import BINARY_COLLATION, INTEGER_BITS, ColumnType as T
 from decoder.errors import UnsupportedError
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.alter import text_conversions, time_conversions
 from pipeline.schema_history.ddl.conversion_mode import (
     CAST,

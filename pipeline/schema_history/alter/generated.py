@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from decoder.columns.charsets import charset_of
 from decoder.constants import BINARY_COLLATION, INSTANT_TYPES, INTEGER_BITS, ColumnType
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.alter.text_conversions import characters
 from pipeline.schema_history.ddl.actions import NewColumn
 from pipeline.schema_history.ddl.addresses import may_be_address

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from decoder import TableDefinition, TypeOptions
-from decoder.columns.registry import reader, row_type
+from decoder.columns import reader, row_type
 from decoder.errors import UnsupportedError
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 
 
 def layout(definition: TableDefinition) -> TableDefinition:

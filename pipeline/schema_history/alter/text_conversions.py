@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 import unicodedata
 
-from decoder.columns.addresses import BYTES, CHARACTERS
-from decoder.constants import ColumnType as T, LogicalType
-from decoder.model.definition import ColumnDefinition
+from decoder.constants import ADDRESS_BYTES, ADDRESS_CHARACTERS, ColumnType as T, LogicalType
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.ddl.charsets import UNKNOWN_COLLATION, alike, widest
 from pipeline.schema_history.ddl.conversion_mode import (
     EXTENDED,
@@ -143,7 +142,7 @@ def _kind(column: ColumnDefinition) -> LogicalType:
 
 def to_text(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode) -> str | None:
     """Convert an address to its text, in any charset."""
-    if characters(new) < CHARACTERS[_kind(old)]:
+    if characters(new) < ADDRESS_CHARACTERS[_kind(old)]:
         mode.require_strict("its length becomes smaller")
     return None
 
@@ -159,7 +158,7 @@ def to_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMode)
     """Convert an address to its logged bytes, zero-padded to the length of a BINARY."""
     fixed = new.length if new.type is T.STRING else 0
     capacity = new.length or (1 << 8 * new.length_bytes) - 1
-    if capacity < BYTES[_kind(old)]:
+    if capacity < ADDRESS_BYTES[_kind(old)]:
         mode.require_strict("its length becomes smaller")
     return f"{STORED}:{fixed}"
 
@@ -168,7 +167,7 @@ def from_bytes(old: ColumnDefinition, new: ColumnDefinition, mode: ConversionMod
     """Convert bytes to the type they encode; a BINARY may have been of such a type all along."""
     kind = _kind(new)
     mode.require_strict(f"bytes become {kind.value}")
-    if old.type is T.STRING and old.length != BYTES.get(kind, old.length):
+    if old.type is T.STRING and old.length != ADDRESS_BYTES.get(kind, old.length):
         raise UnknownValueError("an INET4 may become an INET6, or the reverse")
     return f"{LOGICAL}:{kind.value}"
 

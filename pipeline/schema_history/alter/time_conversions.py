@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from decoder.constants import ColumnType as T
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.alter.text_conversions import characters
 from pipeline.schema_history.ddl.conversion_mode import (
     CAST,

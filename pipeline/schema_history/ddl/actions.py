@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.ddl.charsets import UNKNOWN_COLLATION
 from pipeline.schema_history.ddl.column_types import with_charset
 from pipeline.schema_history.ddl.elements import Period

@@ -9,9 +9,8 @@ import re
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
-from decoder.columns.addresses import BYTES
-from decoder.constants import BINARY_COLLATION, ColumnType, LogicalType
-from decoder.model.definition import ColumnDefinition
+from decoder.constants import ADDRESS_BYTES, BINARY_COLLATION, ColumnType, LogicalType
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.ddl.lexer import Kind, Token
 
 _LIKE_ADDRESS = re.compile("[0-9a-f]*[:.-][0-9a-f:.-]*", re.IGNORECASE)
@@ -21,7 +20,7 @@ _UUID = re.compile("[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 def may_be_address(column: ColumnDefinition) -> bool:
     """Return True if a table map's BINARY column without known DDL may have such a type."""
     binary = column.type is ColumnType.STRING and column.collation == BINARY_COLLATION
-    return binary and column.logical is None and column.length in BYTES.values()
+    return binary and column.logical is None and column.length in ADDRESS_BYTES.values()
 
 
 def default_in_bytes(kind: LogicalType, default: Sequence[Token]) -> tuple[Token, ...]:
@@ -33,11 +32,11 @@ def default_in_bytes(kind: LogicalType, default: Sequence[Token]) -> tuple[Token
 
 def changed_default(column: ColumnDefinition, default: Sequence[Token]) -> tuple[Token, ...]:
     """Return a DEFAULT set by ALTER COLUMN, which does not show the column's type."""
-    if column.logical is not None and column.logical in BYTES:
+    if column.logical is not None and column.logical in ADDRESS_BYTES:
         return default_in_bytes(column.logical, default)
     if not may_be_address(column):
         return tuple(default)
-    kinds = [kind for kind, length in BYTES.items() if length == column.length]
+    kinds = [kind for kind, length in ADDRESS_BYTES.items() if length == column.length]
     found = tuple(_guarded(column, kinds, token) for token in default)
     changed = _is_introduced(default) and found != tuple(default)
     return (_unknown(kinds[0]),) if changed else found

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from decoder.columns.charsets import (
+    COLLATIONS,
     REPLACEMENT,
+    characters,
     charset_of as charset_of_id,
+    code_points,
     decode,
-    is_multi_byte,
     is_single_byte,
-    multi_byte,
-    single_byte,
 )
-from decoder.columns.charsets.collations import COLLATIONS
 
 UNKNOWN_COLLATION = 255
 """utf8mb4_0900_ai_ci, for text whose collation only the server knows."""
@@ -73,9 +70,9 @@ def can_hold(text: str, charset: str) -> bool:
     """Return True if a charset has all characters of a text."""
     if charset in _BASIC:
         return all(ord(char) < 0x10000 for char in text)
-    return (
-        charset in _UNICODE or charset == "gb18030" or _points(charset).issuperset(map(ord, text))
-    )
+    if charset in _UNICODE or charset == "gb18030":
+        return True
+    return code_points(charset).issuperset(map(ord, text))
 
 
 def encoded(text: str, charset: str) -> bytes:
@@ -85,8 +82,8 @@ def encoded(text: str, charset: str) -> bytes:
     if charset in _UNICODE:
         return text.encode(_UNICODE[charset])
     if is_single_byte(charset):
-        bytes_of = {int(point): byte for byte, point in enumerate(single_byte(charset))}
-        return bytes(bytes_of[ord(char)] for char in text)
+        bytes_of = {char: byte for byte, char in enumerate(characters(charset))}
+        return bytes(bytes_of[char] for char in text)
     if text.isascii():
         return text.encode("ascii")
     raise ValueError(f"bytes of characters in {charset}")
@@ -100,15 +97,3 @@ def decoded(raw: bytes, charset: str) -> str:
     if REPLACEMENT in text:
         raise ValueError(f"bytes that are invalid in {charset}")
     return text
-
-
-@cache
-def _points(charset: str) -> frozenset[int]:
-    """Return the code points of a charset other than Unicode's; none of an unknown one."""
-    if is_single_byte(charset):
-        return frozenset(map(int, single_byte(charset))) - {-1}
-    if not is_multi_byte(charset):
-        return frozenset()
-    tables = multi_byte(charset)
-    parts = (tables.single, tables.double, tables.triple)
-    return frozenset(int(point) for part in parts for point in part.ravel() if point >= 0)

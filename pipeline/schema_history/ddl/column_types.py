@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from decoder.columns.addresses import BYTES
-from decoder.constants import BINARY_COLLATION, ColumnType
-from decoder.model.definition import ColumnDefinition
+from decoder.constants import ADDRESS_BYTES, BINARY_COLLATION, ColumnType
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.ddl.charsets import UNKNOWN_COLLATION, charset_of, collation_of, widest
 from pipeline.schema_history.ddl.cursor import ReadError, TokenCursor, split
 from pipeline.schema_history.ddl.lexer import Kind, SqlMode, Token
@@ -50,7 +49,7 @@ _FIXED = {
             collation=BINARY_COLLATION,
             logical=kind,
         )
-        for kind, length in BYTES.items()
+        for kind, length in ADDRESS_BYTES.items()
     },
 }
 """Types without parameters, or with a display width."""

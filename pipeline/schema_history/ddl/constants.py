@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, DecimalException, Inexact
 from typing import Literal
 
-from decoder.columns.charsets.collations import COLLATIONS
+from decoder.columns.charsets import COLLATIONS
 from pipeline.schema_history.ddl.charsets import can_hold, decoded, encoded
 from pipeline.schema_history.ddl.conversion_mode import ConversionMode, UnknownValueError
 from pipeline.schema_history.ddl.cursor import ReadError, TokenCursor, split

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from decoder import TableDefinition
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.ddl.actions import NewColumn
 from pipeline.schema_history.ddl.column_clause import read_column
 from pipeline.schema_history.ddl.column_types import accept_charset

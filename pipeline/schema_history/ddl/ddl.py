@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from decoder.transactions.statements import may_change_tables
+from decoder.transactions import may_change_tables
 from pipeline.schema_history.ddl.alter import read_alter
 from pipeline.schema_history.ddl.column_clause import read_charset
 from pipeline.schema_history.ddl.create import SEQUENCE, read_create

@@ -22,9 +22,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from decoder.columns.addresses import BYTES, address_text
-from decoder.constants import ColumnType
-from decoder.model.definition import ColumnDefinition
+from decoder.columns import address_text
+from decoder.constants import ADDRESS_BYTES, ColumnType
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.ddl.actions import NewColumn
 from pipeline.schema_history.ddl.charsets import UNKNOWN_COLLATION, WIDE
 from pipeline.schema_history.ddl.constants import (
@@ -61,7 +61,7 @@ def default_text(column: NewColumn, mode: ConversionMode) -> str | None:
     value = _value(column, mode)
     if value is None:
         return None
-    convert = _address if definition.logical in BYTES else _CONVERSIONS.get(definition.type)
+    convert = _address if definition.logical in ADDRESS_BYTES else _CONVERSIONS.get(definition.type)
     if convert is None:
         raise UnknownValueError(f"a value of type {definition.type.name}")
     try:
@@ -143,8 +143,8 @@ def _implicit(column: ColumnDefinition) -> Constant:
         return None
     if column.type in NUMERIC:
         return Decimal(0)
-    if column.logical is not None and column.logical in BYTES:
-        return ByteString(bytes(BYTES[column.logical]))
+    if column.logical is not None and column.logical in ADDRESS_BYTES:
+        return ByteString(bytes(ADDRESS_BYTES[column.logical]))
     if column.type in _TEXTS:
         return Text("")
     if column.type is ColumnType.ENUM:
@@ -161,7 +161,7 @@ def _implicit(column: ColumnDefinition) -> Constant:
 def _address(value: Constant, column: ColumnDefinition, _mode: ConversionMode) -> str:
     """Return the server's text of the bytes, or of the implicit default."""
     kind = column.logical
-    if kind is None or not isinstance(value, ByteString) or len(value.raw) != BYTES[kind]:
+    if kind is None or not isinstance(value, ByteString) or len(value.raw) != ADDRESS_BYTES[kind]:
         raise ValueError("neither text of its type nor bytes of its length")
     return address_text(kind, value.raw)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.ddl.cursor import TokenCursor
 from pipeline.schema_history.ddl.keys import Key
 from pipeline.schema_history.ddl.lexer import Kind, Token

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from decoder.constants import BINARY_COLLATION, DATE_TYPES, INSTANT_TYPES, ColumnType
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.ddl.charsets import charset_in
 from pipeline.schema_history.ddl.conversion_mode import ConversionMode, UnknownValueError
 from pipeline.schema_history.ddl.cursor import ReadError, TokenCursor, split

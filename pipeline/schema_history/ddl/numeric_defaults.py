@@ -9,7 +9,7 @@ from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 
 from decoder.constants import INTEGER_BITS, ColumnType
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.ddl.charsets import encoded
 from pipeline.schema_history.ddl.constants import ByteString, Constant, Text
 from pipeline.schema_history.ddl.conversion_mode import ConversionMode

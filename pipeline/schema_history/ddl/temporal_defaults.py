@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from decoder.constants import ColumnType
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.ddl.constants import Constant, Moment, Now, Text
 from pipeline.schema_history.ddl.conversion_mode import (
     MARIADB_TIME_ROUND_FRACTIONAL,

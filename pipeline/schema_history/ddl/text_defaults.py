@@ -6,7 +6,7 @@ import json
 from decimal import Decimal
 
 from decoder.constants import BINARY_COLLATION, ColumnType
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.ddl.charsets import can_hold, charset_in, decoded, encoded, widest
 from pipeline.schema_history.ddl.constants import ByteString, Constant, Json, Moment, Text
 from pipeline.schema_history.ddl.conversion_mode import ConversionMode

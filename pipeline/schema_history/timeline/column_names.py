@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from decoder import TableDefinition
-from decoder.constants import BINARY_COLLATION, ColumnType as T, LogicalType
-from decoder.events.table_definition import NUMERIC
-from decoder.model.definition import ColumnDefinition
+from decoder.constants import BINARY_COLLATION, NUMERIC_TYPES, ColumnType as T, LogicalType
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.ddl.charsets import (
     UNKNOWN_COLLATION,
     alike,
@@ -23,7 +22,7 @@ from pipeline.schema_history.ddl.charsets import (
 
 _CHARACTERS = (T.STRING, T.VARCHAR, T.BLOB)
 _LABELLED = (T.ENUM, T.SET)
-_SIGNED = NUMERIC - {T.YEAR}
+_SIGNED = NUMERIC_TYPES - {T.YEAR}
 """Types with a sign; YEAR is always unsigned to the server."""
 _ALIKE = {
     T.NEWDATE: T.DATE,

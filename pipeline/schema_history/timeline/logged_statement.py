@@ -45,7 +45,7 @@ class LoggedStatement:
     def read(
         cls, place: Position, row: Mapping[str, Any], executed_at: datetime | None, server: str
     ) -> LoggedStatement:
-        """Return the statement of a row of `decoder.model.schemas.STATEMENTS`.
+        """Return the statement of a row of `decoder.schemas.STATEMENTS`.
 
         `server` is the server's version.
         """

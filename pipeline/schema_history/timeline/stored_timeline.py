@@ -29,7 +29,7 @@ _SCHEMA = pa.schema(
         pa.field("kind", pa.string()),
         # the N of silver's v<N> that rows are written to from here on
         pa.field("version", pa.int32()),
-        # JSON of decoder.model.definition.TableDefinition
+        # JSON of decoder.TableDefinition
         pa.field("definition", pa.string()),
         # JSON: column name → text of its value in existing rows, or null
         pa.field("defaults", pa.string()),

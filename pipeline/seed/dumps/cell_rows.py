@@ -1,4 +1,4 @@
-"""Collect the rows that the kernels of `decoder.dump_text.rows` parse into cell arrays."""
+"""Collect the rows that the kernels of `decoder.dump_text` parse into cell arrays."""
 
 from __future__ import annotations
 
@@ -9,14 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from decoder.columns.arrays import Int32s, Int64s
-from decoder.columns.cells import HEAD_SLACK, SLACK, CellError, Cells
+from decoder.columns import HEAD_SLACK, SLACK, CellError, Cells, charset_reader, copied
 from decoder.columns.charsets import charset_of
-from decoder.columns.text import charset_reader
-from decoder.columns.values import copied
 from decoder.constants import BINARY_COLLATION, LogicalType
-from decoder.kernels.memory import Bytes
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.ddl.addresses import address_in_bytes
 from pipeline.seed.errors import DumpError, shown
 from pipeline.seed.values.cell_bytes import cells_of
@@ -52,10 +48,10 @@ class CellRows:
         self.names = tuple(names)
         self.columns = len(names)
         self.most = max(1, min(MOST_ROWS, MOST_CELLS // max(1, len(names))))
-        self.out: Bytes = np.zeros(HEAD_SLACK + MOST_BYTES + SLACK, np.uint8)
-        self.positions: Int32s = np.zeros(self.columns * self.most, np.int32)
-        self.lengths: Int32s = np.zeros(self.columns * self.most, np.int32)
-        self.state: Int64s = np.array([0, HEAD_SLACK], np.int64)
+        self.out = np.zeros(HEAD_SLACK + MOST_BYTES + SLACK, np.uint8)
+        self.positions = np.zeros(self.columns * self.most, np.int32)
+        self.lengths = np.zeros(self.columns * self.most, np.int32)
+        self.state = np.array([0, HEAD_SLACK], np.int64)
         self._given = 0
 
     @property

@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 
 from decoder import BinlogError
-from decoder.columns.cells import SLACK
+from decoder.columns import SLACK
 from pipeline.lake.stores import error_text
 from pipeline.seed.errors import DumpError
 from pipeline.source.logs.archive import MAGIC_LENGTH, codec_of

@@ -20,10 +20,9 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from decoder import BinlogError
-from decoder.columns.addresses import BYTES
-from decoder.columns.cells import CellError
-from decoder.constants import INSTANT_TYPES, ColumnType as T
-from decoder.model.definition import ColumnDefinition
+from decoder.columns import CellError
+from decoder.constants import ADDRESS_BYTES, INSTANT_TYPES, ColumnType as T
+from decoder.model import ColumnDefinition
 from pipeline.lake.stores import filesystem_of, sentences
 from pipeline.seed.dumps.cell_rows import MOST_BYTES, MOST_ROWS, addresses
 from pipeline.seed.dumps.feed import codec_in, unreadable
@@ -235,7 +234,7 @@ def _bytes(_column: ColumnDefinition, values: pa.Array) -> pa.Array:
 def addressed(column: ColumnDefinition, texts: pa.Array) -> pa.Array:
     """Return the bytes of texts, or for a UUID, INET4 or INET6 the bytes that are logged."""
     cells = texts.cast(pa.binary())
-    return addresses(column.logical)(cells) if column.logical in BYTES else cells
+    return addresses(column.logical)(cells) if column.logical in ADDRESS_BYTES else cells
 
 
 def _integers(column: ColumnDefinition, values: pa.Array) -> pa.Array:

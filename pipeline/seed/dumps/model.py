@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from decoder.constants import INSTANT_TYPES
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.ddl.ddl import StatementContext, effects
 from pipeline.schema_history.ddl.effects import CreateTable
 from pipeline.seed.errors import DumpError

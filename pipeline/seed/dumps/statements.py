@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decoder.dump_text.rows import skip_space
-from decoder.dump_text.statements import statement_end
+from decoder.dump_text import skip_space, statement_end
 from pipeline.schema_history.ddl.lexer import SqlMode
 from pipeline.schema_history.ddl.schema_dump import sql_mode_of
 from pipeline.seed.dumps.feed import DumpBuffer

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from decoder.dump_text.rows import ENDED, FULL, WRONG, insert_rows, line_rows
-from decoder.model.definition import ColumnDefinition
+from decoder.dump_text import ENDED, FULL, WRONG, insert_rows, line_rows
+from decoder.model import ColumnDefinition
 from pipeline.schema_history.ddl.actions import NewColumn
 from pipeline.seed.dumps.cell_rows import (
     FROM_BASE64,

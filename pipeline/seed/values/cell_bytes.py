@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from decoder.columns.cells import HEAD_SLACK, SLACK, CellError, Cells, Column, ColumnReader
+from decoder.columns import HEAD_SLACK, SLACK, CellError, Cells, Column, ColumnReader
 
 PrintedReader = Callable[[pa.Array], Column]
 """Returns the values of a cell array of one column. Raises CellError for an invalid one."""

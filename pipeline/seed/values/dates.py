@@ -14,11 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from decoder import TypeOptions
-from decoder.columns.arrays import Int64s
-from decoder.columns.cells import Cells
-from decoder.columns.temporal import fields_reader
+from decoder.columns import Cells, Int64s, fields_reader
 from decoder.constants import ColumnType
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.seed.values.cell_bytes import PrintedReader, as_stored, refuse
 
 _DATE, _DATETIME = 10, 19

@@ -16,10 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from decoder.columns.cells import CellError, Cells, Column, ColumnReader
-from decoder.columns.decimals import LARGEST_DECIMAL128
+from decoder.columns import CellError, Cells, Column, ColumnReader
 from decoder.constants import INTEGER_BITS, ColumnType
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.seed.values.cell_bytes import PrintedReader, cells_of, refuse
 from pipeline.seed.values.text import first_that_fails, texts
 
@@ -160,7 +159,7 @@ def printed_number(column: ColumnDefinition, arrow_type: pa.DataType) -> Printed
             return _numbers(arrow_type, _NUMBER, column.type.name, _infinite)
         case ColumnType.NEWDECIMAL:
             kind = f"DECIMAL({column.precision},{column.scale})"
-            if column.precision > LARGEST_DECIMAL128:
+            if pa.types.is_string(arrow_type):
                 return _decimal_texts(column.precision, column.scale, f"it is not a valid {kind}")
             return _numbers(arrow_type, _DECIMAL, kind, _none)
     half = 1 << (INTEGER_BITS[column.type] - 1)

@@ -22,10 +22,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from decoder import TableDefinition, TypeOptions
-from decoder.columns.cells import CellError, Column, ColumnReader
-from decoder.columns.registry import reader, row_type
+from decoder.columns import CellError, Column, ColumnReader, reader, row_type
 from decoder.constants import ColumnType as T
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.seed.errors import SeedValueError
 from pipeline.seed.values.cell_bytes import PrintedReader, as_stored
 from pipeline.seed.values.dates import TEMPORAL, printed_temporal

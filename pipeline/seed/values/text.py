@@ -13,19 +13,14 @@ from __future__ import annotations
 import json
 import math
 import re
-import struct
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from decoder.columns.arrays import allocate
-from decoder.columns.binary import binary_reader
-from decoder.columns.cells import CellError, Column
-from decoder.columns.json_numbers import LONGEST_DOUBLE, write_double
-from decoder.columns.text import charset_reader
+from decoder.columns import CellError, Column, binary_reader, charset_reader, double_text
 from decoder.constants import ColumnType
-from decoder.model.definition import ColumnDefinition
+from decoder.model import ColumnDefinition
 from pipeline.seed.values.cell_bytes import PrintedReader, as_stored, refuse
 
 _BETWEEN = b"\0"
@@ -151,9 +146,7 @@ def _number(match: re.Match[bytes]) -> bytes:
     value = float(text)
     if len(digits) > _EXACT_DIGITS or not math.isfinite(value) or text.rstrip(b"0") != _bare(text):
         return text
-    _, room = allocate(LONGEST_DOUBLE)
-    (bits,) = struct.unpack("<q", struct.pack("<d", value))
-    return room[: write_double(room, 0, bits)].tobytes()
+    return double_text(value)
 
 
 def _bare(text: bytes) -> bytes:

@@ -15,16 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from decoder import SegmentDecoder, TableDefinition, TypeOptions
-from decoder.constants import MAGIC
-from decoder.events.layout import first_layout
-from decoder.events.log_start import DESCRIPTORS
-from decoder.events.start_v3 import artificial_start
-from decoder.model import schemas
-from decoder.model.options import TableFilter
-from decoder.model.results import Changes, Faults, Result, Statements, Transactions
-from decoder.model.segment import Segment
-from decoder.transactions.faults import STATEMENT_DML
+from decoder import Segment, SegmentDecoder, TableDefinition, TypeOptions, schemas
+from decoder.model import Changes, Faults, Result, Statements, TableFilter, Transactions
+from decoder.segments import server_version
+from decoder.transactions import STATEMENT_DML
 from pipeline.schema_history import TableName
 from pipeline.silver.decode.splitter import SEEN_BEFORE, SegmentStart, Splitter, with_seen_before
 from pipeline.silver.decode.statement_faults import NamedTables
@@ -169,19 +163,6 @@ class Decode:
 def server_of(segment: Segment, first: pa.Buffer) -> str:
     """Return the version of the server that wrote a segment; `first` is its first part."""
     return server_version(bytes(segment.preamble) or bytes(memoryview(first)[:128]))
-
-
-def server_version(head: bytes) -> str:
-    """Return the version of the server that wrote a log, from the log's first bytes.
-
-    Layout: magic number 4 (optional), header 19 (13 in version 1), binlog version u16, then 50
-    bytes of text.
-    """
-    log = head.removeprefix(MAGIC)
-    if log[4] not in DESCRIPTORS:
-        log = artificial_start()
-    start = first_layout(log).header_length + 2
-    return log[start : start + 50].split(b"\0", 1)[0].decode("ascii", "replace")
 
 
 def segments_in(

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from decoder import TableDefinition, TypeOptions
-from decoder.columns.registry import row_type
-from decoder.model import schemas
+from decoder import TableDefinition, TypeOptions, schemas
+from decoder.columns import row_type
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.column_features import COLUMN_MAPPING, enabling, needs_mapping
 from pipeline.lake.delta_log.model import LakeTable

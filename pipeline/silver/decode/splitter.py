@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from decoder import SegmentDecoder, TypeOptions
+from decoder import Segment, SegmentDecoder, TypeOptions, schemas
 from decoder.constants import MAGIC
-from decoder.model import schemas
-from decoder.model.results import Transactions
-from decoder.model.segment import Segment
+from decoder.model import Transactions
 from pipeline.source import GtidSet
 
 Parts = Iterator[pa.Buffer]

@@ -6,9 +6,8 @@ from collections import defaultdict
 
 import pyarrow as pa
 
-from decoder.model import schemas
-from decoder.transactions.faults import STATEMENT_DML
-from decoder.transactions.statements import may_change_tables
+from decoder import schemas
+from decoder.transactions import STATEMENT_DML, may_change_tables
 from pipeline.schema_history.ddl.ddl import StatementContext
 from pipeline.schema_history.ddl.dml import targets
 from pipeline.source.server.version import server_number

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 from pyspark.sql import types as st
 
 from decoder import TableDefinition, TypeOptions
-from decoder.columns.registry import row_type
+from decoder.columns import row_type
 from pipeline.errors import BinlakeError
 from pipeline.lake import Lake, stores
 from pipeline.lake.delta_log.spark_types import spark_schema

@@ -17,11 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoder import Segment, SegmentDecoder, TableDefinition, TypeOptions
-from decoder.model.options import TableFilter
-from decoder.model.results import Definitions, Statements, Transactions
-from decoder.stream.excerpt import Events, content as excerpt_content
-from decoder.stream.precompile import warm
-from decoder.transactions.statements import may_change_tables
+from decoder.model import Definitions, Statements, TableFilter, Transactions
+from decoder.stream import ExcerptEvents, excerpt_content, warm
+from decoder.transactions import may_change_tables
 from pipeline.bronze.tables import segments_table
 from pipeline.lake.delta_log.conditions import compare, equal
 from pipeline.lake.tables.choice import tables_of
@@ -126,13 +124,15 @@ def tables_named(run: LayerRun, refs: Sequence[SegmentRef]) -> tuple[set[TableNa
     return names, without
 
 
-def _excerpts(run: LayerRun, refs: Sequence[SegmentRef]) -> Iterator[tuple[Segment, Events]]:
+def _excerpts(run: LayerRun, refs: Sequence[SegmentRef]) -> Iterator[tuple[Segment, ExcerptEvents]]:
     """Yield the segments that have an excerpt, with it, in no order; `refs` are in order."""
     for start in range(0, len(refs), _AT_ONCE):
         yield from _some_excerpts(run, refs[start : start + _AT_ONCE])
 
 
-def _some_excerpts(run: LayerRun, refs: Sequence[SegmentRef]) -> Iterator[tuple[Segment, Events]]:
+def _some_excerpts(
+    run: LayerRun, refs: Sequence[SegmentRef]
+) -> Iterator[tuple[Segment, ExcerptEvents]]:
     wanted = {ref.place for ref in refs}
     (first, begin), (last, end) = min(wanted), max(wanted)
     where = equal("source", run.source) & equal("part", 0)
@@ -177,7 +177,7 @@ class Survey:
             (pa.RecordBatch.from_pylist(some, schema=FOUND) for some in found), FOUND
         )
 
-    def of_excerpt(self, segment: Segment, events: Events) -> list[dict[str, Any]]:
+    def of_excerpt(self, segment: Segment, events: ExcerptEvents) -> list[dict[str, Any]]:
         """Return the same rows from the segment's excerpt (see `decoder.stream.excerpt`)."""
         content, places = excerpt_content(events, segment.start_pos)
         split = Split([(segment, iter([pa.py_buffer(content)]))])

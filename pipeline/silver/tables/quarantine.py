@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from decoder.model.options import TableFilter
-from decoder.transactions.faults import INCIDENT, STATEMENT_DML
+from decoder.model import TableFilter
+from decoder.transactions import INCIDENT, STATEMENT_DML
 from pipeline.lake import Lake
 from pipeline.lake.delta_log.conditions import (
     ALL_ROWS,

@@ -16,7 +16,7 @@ from functools import reduce
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession, types as st
 
-from decoder.model import schemas
+from decoder import schemas
 from pipeline.lake import Lake, delta
 from pipeline.lake.lazy_spark import Spark, started
 from pipeline.lake.sql_text import quoted

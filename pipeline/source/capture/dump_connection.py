@@ -22,7 +22,7 @@ from typing import Any, cast
 
 import pymysql
 
-from decoder.framing.replication_packets import SEMI_SYNC_MAGIC
+from decoder.framing import SEMI_SYNC_MAGIC
 from pipeline.source.capture.errors import LostConnectionError
 from pipeline.source.capture.source import Identity, explained
 from pipeline.source.capture.state import Replica

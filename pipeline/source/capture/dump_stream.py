@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from decoder import BinlogError
 from decoder.constants import (
@@ -24,28 +25,30 @@ from decoder.constants import (
     EventFlag,
     EventType,
 )
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.events.gtid import GtidEvent
-from decoder.events.header import EventHeader
-from decoder.events.layout import V4
-from decoder.events.mariadb_gtid import MariadbGtidEvent
-from decoder.events.registry import parse
-from decoder.framing.frames import Frames, frame
-from decoder.framing.large_event import Checkpoint, LargeEvent
-from decoder.framing.replication_packets import (
+from decoder.events import (
+    V4,
+    EventHeader,
+    FormatDescriptionEvent,
+    GtidEvent,
+    MariadbGtidEvent,
+    parse,
+)
+from decoder.framing import (
+    HEAD,
     LONGEST_PACKET,
     PACKET_HEADER_LENGTH,
+    PACKET_SLACK,
     SEQUENCE_AFTER_ACK_REQUEST,
-    SLACK,
+    Checkpoint,
+    Frames,
+    LargeEvent,
     StopReason,
     Unpacked,
+    frame,
     prefix_of,
     unpack,
 )
-from decoder.kernels.crc32 import HEAD
-from decoder.kernels.memory import Bytes
-from decoder.segments.log_header import read_description
-from decoder.segments.log_windows import writable_copy
+from decoder.segments import read_description, writable_copy
 from pipeline.source.capture.dump_items import FileNamed, Heartbeat, LogBytes, LogEnded, Received
 from pipeline.source.capture.errors import BrokenDumpError, DumpRefusedError
 
@@ -74,7 +77,7 @@ class DumpStream:
         self.file = ""
         self.position = 0
         self._limit = limit
-        self._packets: Bytes = np.zeros(capacity + SLACK, np.uint8)
+        self._packets = np.zeros(capacity + PACKET_SLACK, np.uint8)
         self._view = memoryview(self._packets.data)
         self._capacity = capacity
         self._start = 0
@@ -155,7 +158,7 @@ class DumpStream:
             asked=unpacked.asked,
         )
 
-    def _gtid(self, buffer: Bytes, frames: Frames, index: int) -> str | None:
+    def _gtid(self, buffer: npt.NDArray[np.uint8], frames: Frames, index: int) -> str | None:
         """Return an event's GTID; None if it is anonymous, or before the file's description."""
         if self._description is None:
             return None

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from logging import WARNING
 from pathlib import Path
 
-from decoder.model.options import TableFilter
+from decoder.model import TableFilter
 from pipeline.observe import say
 from pipeline.source.capture.source import Identity
 from pipeline.source.capture.state import write_durably

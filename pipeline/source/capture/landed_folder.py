@@ -17,8 +17,7 @@ from pathlib import Path
 
 from decoder import BinlogError, Framer
 from decoder.constants import MAGIC, EventFlag, EventType
-from decoder.segments.log_header import read_description
-from decoder.segments.log_windows import FLAGS_POSITION, has_in_use_flag
+from decoder.segments import FLAGS_POSITION, has_in_use_flag, read_description
 from pipeline.errors import SettingsError
 from pipeline.source.capture.errors import (
     AnotherLogError,

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from decoder import Framer, Segmenter
-from decoder.events.format_description import FormatDescriptionEvent
-from decoder.segments.log_header import read_description
-from decoder.segments.statistics import EventStatistics
+from decoder.events import FormatDescriptionEvent
+from decoder.segments import EventStatistics, read_description
 from pipeline.source.gtid_set import NO_GTIDS, GtidSet
 from pipeline.source.logs.listing import Binlog, find_binlogs
 from pipeline.source.logs.server_logs import has_gtids, is_only_begun

@@ -14,7 +14,7 @@ import time
 from contextlib import closing
 from dataclasses import replace
 
-from decoder.model.options import TableFilter
+from decoder.model import TableFilter
 from pipeline.errors import BinlakeError, SettingsError, sentence_of
 from pipeline.observe import Progress, redact, say
 from pipeline.observe.progress import QuietProgress, Task

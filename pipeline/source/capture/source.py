@@ -12,7 +12,7 @@ from typing import Any
 import pymysql
 from pymysql.connections import Connection
 
-from decoder.encryption.header import HEADER_LENGTH as ENCRYPTION_HEADER_LENGTH
+from decoder.encryption import HEADER_LENGTH as ENCRYPTION_HEADER_LENGTH
 from pipeline.errors import BinlakeError
 from pipeline.source.capture.errors import CaptureError, LostConnectionError, TooFewConnectionsError
 from pipeline.source.gtid_set import NO_GTIDS, GtidSet

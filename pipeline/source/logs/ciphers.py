@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import BinaryIO
 
 from decoder import BinlogError, Keys
-from decoder.encryption.keyring import replication_keys
-from decoder.encryption.keys import HEAD_LENGTH, NO_KEYS
-from decoder.encryption.stream_cipher import StreamCipher
+from decoder.encryption import HEAD_LENGTH, NO_KEYS, StreamCipher
 from pipeline.errors import SettingsError
 from pipeline.settings.settings import EncryptionSettings
 from pipeline.source.logs.archive import log_name
@@ -37,14 +36,14 @@ def read_keys(encryption: EncryptionSettings) -> Keys:
         return Keys(passwords=passwords) if passwords else NO_KEYS
     try:
         with opened(encryption.keyring) as stream:
-            keyring = replication_keys(stream.read())
+            keys = Keys.from_keyring(stream.read())
     except (OSError, ImportError, ValueError, BinlogError) as error:
         raise SettingsError(
             f"{encryption.keyring} cannot be read: {getattr(error, 'strerror', None) or error}.",
             key="encryption.keyring",
             remedy="Give a copy of the file at `path` in the server's component_keyring_file.cnf.",
         ) from error
-    return Keys(keyring, passwords)
+    return replace(keys, passwords=passwords)
 
 
 def find_cipher(stored: BinaryIO, file: str, keys: Keys) -> StreamCipher | None:

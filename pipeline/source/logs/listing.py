@@ -11,12 +11,9 @@ from typing import BinaryIO, cast
 
 from decoder import BinlogError, Keys
 from decoder.constants import EventFlag
-from decoder.encryption.header import HEADER_LENGTH
-from decoder.encryption.keys import NO_KEYS
-from decoder.encryption.stream_cipher import StreamCipher
+from decoder.encryption import HEADER_LENGTH, NO_KEYS, StreamCipher
 from decoder.errors import EncryptedError, NotABinlogError, TruncatedError, UnsupportedError
-from decoder.segments.log_header import Head, read_head
-from decoder.segments.log_windows import FLAGS_POSITION, has_in_use_flag
+from decoder.segments import FLAGS_POSITION, Head, has_in_use_flag, read_head
 from pipeline.lake.stores import error_text
 from pipeline.source.logs.archive import MAGIC_LENGTH, ArchivedFile, codec_of
 from pipeline.source.logs.ciphers import ENCRYPTION_REMEDY, find_cipher

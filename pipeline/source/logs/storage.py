@@ -17,8 +17,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 from fsspec.implementations.local import LocalFileSystem
 
-from decoder.encryption.header import HEADER_LENGTH
-from decoder.encryption.stream_cipher import StreamCipher
+from decoder.encryption import HEADER_LENGTH, StreamCipher
 from pipeline.errors import SettingsError
 from pipeline.lake.stores import error_text, filesystem_of, fsspec_of, sentences
 from pipeline.observe.interruption import raise_if_cancelled

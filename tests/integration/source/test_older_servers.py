@@ -13,7 +13,7 @@ import pytest
 from decoder import TypeOptions
 from decoder.columns.registry import row_type
 from decoder.constants import ColumnType
-from decoder.rows.row_decoder import Names
+from decoder.model.definition import Names
 from pipeline.seed.jdbc import returns_values_unchanged
 from pipeline.seed.values import RowReader
 from pipeline.settings.server import TlsSettings

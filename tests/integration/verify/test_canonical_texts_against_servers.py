@@ -8,7 +8,7 @@ import pytest
 
 from decoder import TypeOptions
 from decoder.columns.registry import row_type
-from decoder.rows.row_decoder import Names
+from decoder.model.definition import Names
 from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.verify.canonical import CanonicalText, canonical
 from pipeline.verify.gold_table import GoldColumn, gold_columns

@@ -2,7 +2,7 @@
 
 `pipeline.gold.plan.batch_plan.cut` is in the room `pipeline.gold.plan.batch_plan`, which is in
 `pipeline.gold`. A room's face is `__all__` in its `__init__.py`: names, and modules whose names
-others may import.
+others may import; of a `closed` package, only its own rooms may import from such a module.
 """
 
 from __future__ import annotations
@@ -44,16 +44,17 @@ def _dotted(path: Path) -> str:
 
 
 @cache
-def imports(path: Path, *, at_run_time: bool = False) -> frozenset[str]:
+def imports(path: Path, *, at_run_time: bool = False, as_command: bool = False) -> frozenset[str]:
     """Full names of what a file imports: modules, and names with their module before them.
 
-    Inside functions and type checks too, unless `at_run_time`, which a circle would break. Not
-    those of `if __name__ == "__main__":`, where a layer's job becomes a command.
+    Inside functions and type checks too, unless `at_run_time`, which a circle would break. Those of
+    `if __name__ == "__main__":`, where a layer's job becomes a command, only if `as_command`.
     """
     body = [
         statement
         for statement in ast.parse(path.read_text()).body
-        if not (isinstance(statement, ast.If) and "__main__" in ast.unparse(statement.test))
+        if as_command
+        or not (isinstance(statement, ast.If) and "__main__" in ast.unparse(statement.test))
     ]
     nodes = body if at_run_time else [node for each in body for node in ast.walk(each)]
     return frozenset(name for node in nodes for name in _imported(node))
@@ -170,23 +171,32 @@ def circles(house: House) -> Iterator[str]:
 
 
 def side_doors(house: House) -> Iterator[str]:
-    """Imports from outside of a room that its face does not show, and modules shown to nobody."""
+    """Imports from outside of a room that its face does not show, and what is shown to nobody."""
     entered: set[tuple[str, str]] = set()
     for importer, path in modules(house, *house.packages, *house.guests).items():
-        used = (name for name in imports(path) if name.split(".")[0] in house.packages)
-        for imported in sorted(used):
+        used = imports(path, as_command=True)
+        for imported in sorted(name for name in used if name.split(".")[0] in house.packages):
             for room, name in rooms_between(house.root, importer, imported):
                 entered.add((room, name))
                 shown = face(house.root / Path(*room.split(".")) / "__init__.py")
                 if name not in shown and (importer, imported) not in house.allowed:
                     yield f"{importer} imports {imported}: {room} does not show {name}"
-    for room, entries in house.rooms.items():
-        if room in house.packages:
-            continue
-        own = {name.rstrip("/") for name in entries.split()}
-        for name in sorted(own & face(house.root / Path(*room.split(".")) / "__init__.py")):
+    for room in house.rooms.keys() - set(house.packages):
+        for name in sorted(face(house.root / Path(*room.split(".")) / "__init__.py")):
             if (room, name) not in entered:
                 yield f"{room} shows {name}, which nobody outside imports"
+
+
+def inner_modules(house: House) -> Iterator[str]:
+    """Imports from another package of a module in a room of a closed one, instead of names."""
+    for importer, path in modules(house, *house.packages, *house.guests).items():
+        for imported in sorted(imports(path)):
+            package = imported.split(".")[0]
+            if package not in house.closed or package == importer.split(".")[0]:
+                continue
+            for room, name in rooms_between(house.root, importer, imported):
+                if name in house.rooms.get(room, "").split():
+                    yield f"{importer} imports {imported}: {name} is a module within {room}"
 
 
 def sizes(house: House) -> Iterator[str]:
@@ -294,6 +304,7 @@ RULES = (
     wrong_ways,
     circles,
     side_doors,
+    inner_modules,
     sizes,
     long_files,
     crowded_folders,

@@ -11,9 +11,10 @@ ROOT = Path(__file__).parents[3]
 
 @dataclass(frozen=True)
 class House:
-    """`packages` in the order in which they may import each other; `guests` import only faces;
-    of folders `beside` them, only the files' lines are counted; of those in `named`, the modules'
-    names are compared with each other, too.
+    """`packages` in the order in which they may import each other; from one in `closed`, others
+    import names on faces, never a room's module; `guests` import only faces; of folders `beside`
+    them, only the files' lines are counted; of those in `named`, the modules' names are compared
+    with each other, too.
 
     `rooms` gives each room's entries, `order` the steps in which entries of a room may import each
     other: each those of the steps before it, never those of its own. `large` rooms may have more
@@ -35,15 +36,17 @@ class House:
     allowed: Sequence[tuple[str, str]] = ()
     crowded: Sequence[str] = ()
     twins: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    closed: Sequence[str] = ()
 
 
 PACKAGES = ("decoder", "pipeline", "pyspark_binlog", "binlake")
+CLOSED = ("decoder",)
 
 ROOMS = {
     "binlake": "arguments commands log_files snapshot",
     "decoder": (
         "columns/ compression/ constants dump_text/ encryption/ errors events/ framing/ "
-        "kernels/ model/ rows/ segments/ stream/ transactions/"
+        "kernels/ lazy_names model/ rows/ segments/ stream/ transactions/"
     ),
     "decoder.columns": (
         "addresses arrays binary cells charsets/ compressed_columns decimals digits enums "
@@ -218,7 +221,7 @@ ROOMS = {
 }
 ORDER = {
     "decoder": (
-        "errors constants",
+        "errors constants lazy_names",
         "kernels encryption model",
         "columns",
         "events",
@@ -295,6 +298,7 @@ LARGE = (
 SMALL = {
     "decoder.columns": "a column type each",
     "decoder.events": "an event each, with its byte layout",
+    "decoder.lazy_names": "faces of several rooms use it",
     "decoder.framing.chunked_reader": "input in pieces: neither the buffer's nor the dump's own",
     "decoder.kernels.processor": "what the cache and numba must agree on",
     "decoder.model.options": "the face's own type",
@@ -341,5 +345,17 @@ BESIDE = ("benchmarks", "tests", "tools")
 NAMED = ("dags", "benchmarks")
 
 HOUSE = House(
-    ROOT, PACKAGES, ROOMS, ORDER, GUESTS, BESIDE, NAMED, LARGE, SMALL, ALLOWED, CROWDED, TWINS
+    ROOT,
+    PACKAGES,
+    ROOMS,
+    ORDER,
+    GUESTS,
+    BESIDE,
+    NAMED,
+    LARGE,
+    SMALL,
+    ALLOWED,
+    CROWDED,
+    TWINS,
+    CLOSED,
 )

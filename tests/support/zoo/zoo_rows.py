@@ -12,10 +12,9 @@ import pyarrow as pa
 
 import decoder
 from decoder import SegmentDecoder, TableDefinition, TypeOptions
-from decoder.model.definition import ColumnDefinition
+from decoder.model.definition import ColumnDefinition, Names
 from decoder.model.results import Changes
 from decoder.model.segment import Segment
-from decoder.rows.row_decoder import Names
 from pipeline.schema_history.timeline.column_names import with_logical_types, with_names
 from pipeline.seed.dumps.model import created
 from tests.support.servers.server import Server

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from decoder import TableDefinition, TypeOptions
-from decoder.columns.addresses import BYTES, address_reader, address_text
+from decoder.columns.addresses import address_reader, address_text
 from decoder.columns.cells import HEAD_SLACK, SLACK, CellError, Cells
 from decoder.columns.registry import reader
-from decoder.constants import BINARY_COLLATION, ColumnType, LogicalType as L
+from decoder.constants import ADDRESS_BYTES, BINARY_COLLATION, ColumnType, LogicalType as L
 from decoder.model.definition import ColumnDefinition
 
 INET6 = {
@@ -53,9 +53,9 @@ def test_any_inet4_is_dotted(raw: bytes) -> None:
     assert address_text(L.INET4, raw) == str(IPv4Address(raw))
 
 
-@pytest.mark.parametrize("kind", BYTES)
+@pytest.mark.parametrize("kind", ADDRESS_BYTES)
 def test_omitted_trailing_zeros_are_restored(kind: L) -> None:
-    assert address_text(kind, b"\1") == address_text(kind, b"\1" + bytes(BYTES[kind] - 1))
+    assert address_text(kind, b"\1") == address_text(kind, b"\1" + bytes(ADDRESS_BYTES[kind] - 1))
 
 
 @given(

@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from decoder.constants import EventFlag, EventType
-from decoder.framing.replication_packets import SEMI_SYNC_MAGIC, SLACK, StopReason, Unpacked, unpack
+from decoder.framing.replication_packets import (
+    PACKET_SLACK,
+    SEMI_SYNC_MAGIC,
+    StopReason,
+    Unpacked,
+    unpack,
+)
 from decoder.kernels.crc32 import HEAD
 from tests.support.decoder.dumped import ASKING, OK, packets
 from tests.support.decoder.event_bytes import event_bytes
@@ -14,7 +20,7 @@ QUERY = EventType.QUERY
 
 
 def unpacked(data: bytes, *, first: int = 1, limit: int = 1 << 20) -> Unpacked:
-    buffer = np.zeros(len(data) + SLACK, np.uint8)
+    buffer = np.zeros(len(data) + PACKET_SLACK, np.uint8)
     buffer[: len(data)] = np.frombuffer(data, np.uint8)
     return unpack(buffer, 0, len(data), first, limit)
 
