@@ -9,22 +9,14 @@ cluster.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from decoder.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from pyspark_binlog.source import DefaultSource, register
 
 __all__ = ["DefaultSource", "register"]
 
-_MODULES = {
-    "DefaultSource": "pyspark_binlog.source",
-    "register": "pyspark_binlog.source",
-}
-
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_MODULES[name]), name)
+    __getattr__ = lazy_names(__name__, {"pyspark_binlog.source": "DefaultSource register"})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from decoder.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from pipeline.bronze.files import read_files
@@ -20,11 +21,5 @@ __all__ = [
     "tables",
 ]
 
-_MODULES = {"read_files": "pipeline.bronze.files"}
-
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_MODULES[name]), name)
+    __getattr__ = lazy_names(__name__, {"pipeline.bronze.files": "read_files"})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from decoder.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from pipeline.observe.progress import Progress
@@ -27,16 +28,13 @@ __all__ = [
     "spark_job_progress",
 ]
 
-_MODULES = {
-    "LayerReport": "pipeline.observe.report",
-    "Progress": "pipeline.observe.progress",
-    "redact": "pipeline.observe.redaction",
-    "say": "pipeline.observe.run_log",
-}
-
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_MODULES[name]), name)
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "pipeline.observe.report": "LayerReport",
+            "pipeline.observe.progress": "Progress",
+            "pipeline.observe.redaction": "redact",
+            "pipeline.observe.run_log": "say",
+        },
+    )

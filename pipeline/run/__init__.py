@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from decoder.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from pipeline.run.commands import run_command
@@ -22,11 +23,7 @@ __all__ = [
     "sync",
 ]
 
-_MODULES = {"read_status": "pipeline.run.status", "run_command": "pipeline.run.commands"}
-
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_MODULES[name]), name)
+    __getattr__ = lazy_names(
+        __name__, {"pipeline.run.status": "read_status", "pipeline.run.commands": "run_command"}
+    )

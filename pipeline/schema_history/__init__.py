@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from decoder.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from pipeline.schema_history.ddl.effects import TableName
@@ -11,14 +12,11 @@ if TYPE_CHECKING:
 
 __all__ = ["TableName", "Timeline", "alter", "ddl", "timeline"]
 
-_MODULES = {
-    "TableName": "pipeline.schema_history.ddl.effects",
-    "Timeline": "pipeline.schema_history.timeline.timeline",
-}
-
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_MODULES[name]), name)
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "pipeline.schema_history.ddl.effects": "TableName",
+            "pipeline.schema_history.timeline.timeline": "Timeline",
+        },
+    )

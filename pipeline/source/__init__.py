@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from decoder.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from pipeline.source.capture.run import Capture
@@ -23,16 +24,13 @@ __all__ = [
     "server",
 ]
 
-_MODULES = {
-    "Capture": "pipeline.source.capture.run",
-    "GtidSet": "pipeline.source.gtid_set",
-    "check_server": "pipeline.source.check.run",
-    "find_binlogs": "pipeline.source.logs.listing",
-}
-
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_MODULES[name]), name)
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "pipeline.source.capture.run": "Capture",
+            "pipeline.source.gtid_set": "GtidSet",
+            "pipeline.source.check.run": "check_server",
+            "pipeline.source.logs.listing": "find_binlogs",
+        },
+    )
