@@ -17,6 +17,7 @@ _NAMES = ("__schema", "__table")
 _JSON = pa.string()
 _INTEGER_DIGITS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 19}
 _MOST_DIGITS = 38
+_PLAIN_SCALE = 6
 _REMEDY = "Give the column's type with .schema(…), or leave it out (option columns)."
 
 
@@ -109,6 +110,19 @@ def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
         scale, whole = max(scale, other_scale), max(whole, other_whole)
         return pa.decimal128(whole + scale, scale) if whole + scale <= _MOST_DIGITS else pa.string()
     return pa.string() if _has_text(one) and _has_text(other) else None
+
+
+def holds(kind: pa.DataType, other: pa.DataType) -> bool:
+    """Return True if Arrow casts each value of `other` to `kind` exactly, or refuses it."""
+    return common_type(kind, other) == kind or (_is_exact(kind) and _is_exact(other))
+
+
+def decimal_text(cells: pa.Array) -> pa.Array:
+    """Return decimals as MySQL writes them; with more than six digits after the point, Arrow has
+    0.00000001 as 1E-8."""
+    if cells.type.scale <= _PLAIN_SCALE:
+        return cells.cast(pa.string())
+    return pa.array([None if v is None else f"{v:f}" for v in cells.to_pylist()], pa.string())
 
 
 def _is_exact(kind: pa.DataType) -> bool:

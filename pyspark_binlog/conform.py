@@ -13,7 +13,7 @@ from pyarrow import types as kinds
 
 from decoder.errors import BinlogError
 from decoder.model import Changes
-from pyspark_binlog.columns import IMAGES
+from pyspark_binlog.columns import IMAGES, decimal_text, holds
 
 
 class ForeignColumnError(BinlogError):
@@ -25,11 +25,14 @@ class Conformer:
     """Conversion of batches of one table to the DataFrame's `schema`.
 
     `chosen`: the columns that the option `columns` names. A change with another column than those
-    of the schema is an error unless that option leaves it out.
+    of the schema is an error unless that option leaves it out. `exact`: so is one with a column
+    whose type Arrow would cast with other values, such as DOUBLE to FLOAT, or text to a number; in
+    a schema that the user gave, this is the user's choice.
     """
 
     schema: pa.Schema
     chosen: Collection[str] | None = None
+    exact: bool = False
 
     def __call__(self, changes: Changes) -> pa.RecordBatch:
         """Return the changes with the schema. Raises ForeignColumnError."""
@@ -61,29 +64,21 @@ class Conformer:
         if cells.type == wanted.type:
             return cells
         reason = f"column {wanted.name} is {cells.type}, in the schema {wanted.type}"
+        if self.exact and not holds(wanted.type, cells.type):
+            raise _refused(changes, f"{reason}, which would change values")
+        if kinds.is_decimal(cells.type) and kinds.is_string(wanted.type):
+            return decimal_text(cells)
         try:
-            found = _cast(cells, wanted.type)
-            # Some casts lose digits or zeros without an error: 0.1 to FLOAT, '007' to INT.
-            exact = found.cast(cells.type).equals(cells)
+            return cells.cast(wanted.type)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise _refused(changes, f"{reason}: {error}") from error
-        if not exact:
-            raise _refused(changes, f"{reason}, which does not hold every value")
-        return found
-
-
-def _cast(cells: pa.Array, wanted: pa.DataType) -> pa.Array:
-    if kinds.is_decimal(cells.type) and kinds.is_string(wanted):
-        # Arrow writes 0.00000001 as 1E-8, MySQL does not.
-        return pa.array([None if v is None else f"{v:f}" for v in cells.to_pylist()], wanted)
-    return cells.cast(wanted)
 
 
 def _refused(changes: Changes, reason: str) -> ForeignColumnError:
     first = changes.batch.slice(0, 1).select(["__file", "__pos"]).to_pylist()[0]
     return ForeignColumnError(
-        f"{reason}. Start the query again to read with the log's new schema, or name the columns"
-        " to read in the option columns.",
+        f"{reason}. Start the query again, without .schema(…), to read with the log's new schema,"
+        " or name the columns to read in the option columns.",
         file=first["__file"],
         position=first["__pos"],
         table=str(changes.definition),

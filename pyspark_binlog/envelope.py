@@ -17,6 +17,7 @@ from pyarrow import types as kinds
 
 from decoder import schemas
 from decoder.model import Changes
+from pyspark_binlog.columns import decimal_text
 
 _ESCAPED = r'["\\\x00-\x1f]'
 """Characters that must be escaped in JSON text."""
@@ -102,7 +103,7 @@ _WRITERS: Sequence[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.
     (kinds.is_integer, _plain),
     (kinds.is_boolean, _plain),
     (kinds.is_string, _text),
-    (kinds.is_decimal, lambda column: _quoted(_plain(column))),
+    (kinds.is_decimal, lambda column: _quoted(decimal_text(column))),
     (kinds.is_date, lambda column: _quoted(_plain(column))),
     (kinds.is_timestamp, _time),
 )

@@ -36,25 +36,29 @@ _LOG = logging.getLogger(__name__)
 class RangeReader:
     """Reader of ranges of the log into batches with a DataFrame's `schema`.
 
-    With one table, images have the columns `chosen` (None: all); else they are JSON.
+    With one table, images have the columns `chosen` (None: all), `exact` as in `Conformer`; else
+    they are JSON.
     """
 
     rows: CommittedRows
     schema: pa.Schema
     chosen: Sequence[str] | None
+    exact: bool = False
 
     @classmethod
-    def of(cls, rows: CommittedRows, schema: StructType, options: ReadOptions) -> RangeReader:
+    def of(
+        cls, rows: CommittedRows, schema: StructType, options: ReadOptions, *, exact: bool = False
+    ) -> RangeReader:
         """Return the reader for Spark's schema. Raises SettingsError if it has other columns."""
         arrow = to_arrow_schema(schema, timezone="UTC")
         require_columns(arrow, typed=options.table is not None)
-        return cls(rows, arrow, options.columns)
+        return cls(rows, arrow, options.columns, exact)
 
     def __call__(self, read: LogRange, pushed: Pushed = _ALL) -> Iterator[pa.RecordBatch]:
         """Yield the range's rows that meet the filters. Raises BinlogError."""
         warm()  # once on each machine
         typed = self.rows.wanted.table is not None
-        conform = Conformer(self.schema, self.chosen)
+        conform = Conformer(self.schema, self.chosen, self.exact)
         for changes in self.rows(read):
             batch = pushed(changes.batch)
             if batch.num_rows:

@@ -68,7 +68,9 @@ class DefaultSource(DataSource):
         from pyspark_binlog.options import read_options
         from pyspark_binlog.stream import StreamReader
 
-        return StreamReader(read_options(self.options), schema)
+        # A stream keeps the schema that the log had when it started.
+        logged = self._plan is not None
+        return StreamReader(read_options(self.options), schema, exact=logged)
 
 
 def register(spark: SparkSession) -> None:

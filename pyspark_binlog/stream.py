@@ -48,9 +48,10 @@ class StreamRange(InputPartition):
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Planner of micro-batches beside the driver, and reader of their ranges in tasks."""
 
-    def __init__(self, options: ReadOptions, schema: StructType) -> None:
+    def __init__(self, options: ReadOptions, schema: StructType, *, exact: bool = False) -> None:
         self._options = options
         self._schema = schema
+        self._exact = exact
         self._log: LogInput | None = None
         self._files: Sequence[SurveyedFile] = ()
         self._target: StreamPosition | None = None
@@ -111,7 +112,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a range."""
         if isinstance(partition, StreamRange):
-            read = RangeReader.of(partition.rows, self._schema, self._options)
+            read = RangeReader.of(partition.rows, self._schema, self._options, exact=self._exact)
             yield from read(partition.read)
 
     def _input(self) -> LogInput:

@@ -11,6 +11,7 @@ import numpy as np
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes, ReadMaxFiles
 
 from pipeline.errors import BinlakeError
+from pipeline.source.logs.server_logs import is_only_begun
 from pyspark_binlog.log_survey import SurveyedFile, XaStep
 from pyspark_binlog.xa_outcomes import XaOutcomes
 
@@ -34,7 +35,7 @@ class StreamOffset:
 
     `prepared`: the XA transactions before it whose rows have not; by xid, the number of the file,
     and the transaction's start and end in it. `incarnation`: that of the file of `place` (see
-    `decoder`'s `Head`), empty if there was none.
+    `decoder`'s `Head`), empty if there was none, or not all of its first events.
     """
 
     place: StreamPosition = START
@@ -65,8 +66,9 @@ class StreamOffset:
             prepared.pop(step.xid, None)
             if step.kind == "prepare":
                 prepared[step.xid] = (step.ordinal, *step.range)
-        begun = [f.binlog.head.incarnation for f in files if f.ordinal == place[0]]
-        return StreamOffset(place, prepared, begun[0] if begun else "")
+        at = [file.binlog for file in files if file.ordinal == place[0]]
+        known = [binlog.head.incarnation for binlog in at if not is_only_begun(binlog)]
+        return StreamOffset(place, prepared, known[0] if known else "")
 
     def require_log(self, files: Sequence[SurveyedFile]) -> None:
         """Raise LostLogError if these files are not those that the stream was reading."""

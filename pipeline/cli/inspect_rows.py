@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 from decoder import SegmentDecoder, TypeOptions
@@ -133,4 +134,4 @@ def _text(value: Any) -> str:
         return value.hex()
     if isinstance(value, (date, datetime)):
         return value.isoformat()
-    return str(value)
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)

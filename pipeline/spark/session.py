@@ -125,7 +125,8 @@ CONF = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # For the line of Python in its errors, PySpark asks Java for the session and its settings at
-    # every step of an expression: four fifths of the time to build one.
+    # every step of an expression: four fifths of the time to build one. It is off for all of the
+    # process then, unless the user's settings have it on.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Delta logs are small here: the default of 50 partitions costs 50 tasks for each snapshot, and
     # each task generates its code again.

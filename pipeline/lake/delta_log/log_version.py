@@ -127,7 +127,11 @@ def _write_checkpoint(opened: DeltaTable, folder: str) -> None:
     """Write a checkpoint, unless it would lack removed files that the table still keeps."""
     opened.update_incremental()
     if unread := unread_interval(opened, DELETED):
-        raise ValueError(f"it {unread}")
+        text = (
+            f"No checkpoint of {folder} was written: it {unread}. Set it in that form, or unset it."
+        )
+        say("log_not_extended", text, level=logging.WARNING)
+        return
     opened.create_checkpoint()
     drop_stale_checksum(folder)
     if opened.version() % CLEANUP_INTERVAL == 0 and _is_cleaned(opened):

@@ -1,14 +1,15 @@
 """The capture of a long-running process: a thread, restarted after a transient error.
 
 The capture itself reconnects as long as the server is gone. The error that ends it is raised in
-the main thread, by `tend` or `end`, and recorded, so that no failure of it is silent. Nor is one
-that it only reconnects after, if that takes long.
+the main thread, by `tend` or `end`, and recorded, so that no failure of it is silent. An error
+after which it reconnects is recorded if it lasts.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 
 from pipeline.observe import say
 from pipeline.run.sync.capture_records import CaptureRecords
@@ -16,6 +17,9 @@ from pipeline.settings import Settings
 from pipeline.source import Capture
 from pipeline.source.server.login import login
 
+_LASTING_SECONDS = 60.0
+"""Seconds for which a capture may reconnect, as during a restart of its server, without having
+failed."""
 _ENDING_SECONDS = 30.0
 """Seconds to wait for a capture to end: its last bytes are made durable and uploaded."""
 
@@ -30,7 +34,6 @@ class CaptureThread:
         self._capture: Capture | None = None
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
-        self._reconnects = False
 
     def tend(self) -> bool:
         """Start the capture unless it is running; return True if it was.
@@ -41,17 +44,16 @@ class CaptureThread:
             return self._tend()
 
     def record_state(self) -> bool:
-        """Record that the capture works again, once the server answers it, or that it fails, if it
-        was reconnecting the last time, too; return True if there was anything to record."""
-        running = self._thread is not None and self._thread.is_alive()
-        if not running or self._capture is None:
+        """Record that the capture works again, once what the server sends is landed, or that it has
+        failed for a while; return True if there was anything to record."""
+        capture, running = self._capture, self._thread is not None and self._thread.is_alive()
+        if capture is None or not running:
             return False
-        if self._capture.follows:
-            self._reconnects = False
-            return self._records.works()
-        before, error = self._reconnects, self._capture.interrupted_by
-        self._reconnects = error is not None
-        return before and error is not None and self._records.interrupted(error)
+        error = capture.interrupted_by
+        if error is None:
+            return capture.follows and self._records.works()
+        lasts = time.monotonic() - capture.interrupted_at >= _LASTING_SECONDS
+        return lasts and self._records.interrupted(error)
 
     def end(self) -> None:
         """End the capture at a durable position. Raises the error that it ended with, if any."""

@@ -24,8 +24,7 @@ _CAPTURE_SECONDS = 1.0
 _STEADY_SECONDS = 60.0
 """Seconds that a capture must run after a failure to count as working again."""
 _RECORD_SECONDS = 60.0
-"""Seconds between checks whether a capture fails or works again: it may reconnect for that long
-without being a failure."""
+"""Seconds between checks whether a capture has failed or works again."""
 _MAINTENANCE_SECONDS = 600.0
 """Seconds between checks whether maintenance is due; another command may have done it."""
 _FIRST_SAMPLE_SECONDS = 900.0
@@ -92,7 +91,7 @@ def continuously(
             "capture", thread.tend, _CAPTURE_SECONDS, unhurried=True, steady=_STEADY_SECONDS
         )
         found = [tending, Chore("seed", rounds.seed, None), *found]
-        found.append(_recorded(thread))
+        found.append(_capture_record(thread))
     if sync.maintain is not None:
         found.append(Chore("maintain", rounds.maintain, _MAINTENANCE_SECONDS, essential=False))
     chores = Chores(found)
@@ -116,6 +115,6 @@ def continuously(
     return DONE_WITH_FAULTS if sample.differing else rounds.exit_code
 
 
-def _recorded(thread: CaptureThread) -> Chore:
+def _capture_record(thread: CaptureThread) -> Chore:
     record = thread.record_state
     return Chore("capture record", record, _RECORD_SECONDS, unhurried=True, essential=False)

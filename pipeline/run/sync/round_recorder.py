@@ -25,12 +25,12 @@ a run completed a layer."""
 class Reported:
     """The sentences that the last round reported: kind, layer and text of each sentence, in order.
 
-    `failed`: it ended with an error, or was of an earlier process, and may have. `monitored`: when
-    monitoring had the last report, by a clock that only goes forward.
+    `failed`: it ended with an error, here or in an earlier process. `monitored`: when monitoring
+    had the last report, by a clock that only goes forward.
     """
 
     sentences: dict[tuple[str, str, str], None] = field(default_factory=dict)
-    failed: bool = True
+    failed: bool = False
     monitored: float = -IDLE_SECONDS
 
     def update(self, reports: list[LayerReport], *, ended: bool = True) -> bool:
@@ -78,8 +78,7 @@ class RoundRecorder(Recorder):
     def done(self, exit_code: int) -> RunRecord | None:
         """Log what has changed, and record the round if it worked or anything has.
 
-        So is the first one after a failure, which shows that the failure has passed, and the first
-        one of a process.
+        So is the first one after a failure: it shows that the failure has passed.
         """
         changed = self._reported.update(self.reports) or self._reported.failed
         self._reported.failed = False

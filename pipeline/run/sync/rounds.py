@@ -16,6 +16,7 @@ from pipeline.lake import Ledger
 from pipeline.lake.layout import require_writable
 from pipeline.lake.ledger.ledger_table import FINISHED
 from pipeline.lake.ledger.run_record import RunRecord
+from pipeline.lake.ledger.run_store import last_runs_by_outcome
 from pipeline.observe import LayerReport, Progress, say
 from pipeline.run.commands import exit_code, recorded_run
 from pipeline.run.preflight import require_places
@@ -115,7 +116,9 @@ class Rounds:
 
     def _run(self, command: str) -> bool:
         """Do what `binlake COMMAND` does; return True if there was something to do."""
-        reported = self._reported.setdefault(command, Reported())
+        if command not in self._reported:
+            self._reported[command] = Reported(failed=self._has_failed(command))
+        reported = self._reported[command]
         before = reported.sentences
         recorder = partial(RoundRecorder, reported) if self._lasting else Recorder
         reports, record = recorded_run(
@@ -128,3 +131,10 @@ class Rounds:
         if worked or reported.sentences != before or not self._lasting:
             self._shown(reports)
         return worked
+
+    def _has_failed(self, command: str) -> bool:
+        """Return True if the last run of a command, in an earlier process, failed."""
+        settings = self._settings
+        runs = last_runs_by_outcome(self.spark, settings.layout, settings.source)
+        last = next((run for run in runs if run.command == command), None)
+        return last is not None and last.outcome == "failed"

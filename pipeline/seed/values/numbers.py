@@ -27,9 +27,6 @@ _DIGITS = r"^-?[0-9]+$"
 _DECIMAL = r"^-?[0-9]*\.?[0-9]+$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
-NUMBERS = frozenset(
-    (*INTEGER_BITS, ColumnType.YEAR, ColumnType.FLOAT, ColumnType.DOUBLE, ColumnType.NEWDECIMAL)
-)
 Outside = Callable[[Any], Any]
 """Returns a mask of an array's numbers that are out of the column's range."""
 

@@ -23,12 +23,12 @@ import pyarrow as pa
 
 from decoder import TableDefinition, TypeOptions
 from decoder.columns import CellError, Column, ColumnReader, reader, row_type
-from decoder.constants import ColumnType as T
+from decoder.constants import NUMERIC_TYPES, ColumnType as T
 from decoder.model import ColumnDefinition
 from pipeline.seed.errors import SeedValueError
 from pipeline.seed.values.cell_bytes import PrintedReader, as_stored
 from pipeline.seed.values.dates import TEMPORAL, printed_temporal
-from pipeline.seed.values.numbers import NUMBERS, printed_bits, printed_number
+from pipeline.seed.values.numbers import printed_bits, printed_number
 from pipeline.seed.values.text import printed_documents, printed_labels, printed_text
 
 
@@ -105,7 +105,7 @@ def _reader(column: ColumnDefinition, logged: ColumnReader, options: TypeOptions
         return as_stored(logged)
     if column.type in TEMPORAL:
         return printed_temporal(column, options)
-    if column.type in NUMBERS:
+    if column.type in NUMERIC_TYPES:
         return printed_number(column, logged.arrow_type)
     match column.type:
         case T.BIT:

@@ -82,7 +82,9 @@ class Capture:
         self.follows = False
         """True while the server sends new events or heartbeats; False while it is unreachable."""
         self.interrupted_by: BinlakeError | None = None
-        """The error after which it reconnects; None once the server has answered."""
+        """The last error after which it reconnects; None while what the server sends is landed."""
+        self.interrupted_at = 0.0
+        """When the first of these errors was, in seconds of `time.monotonic`."""
         self._login = login
         self._progress = progress or QuietProgress()
         self._accepts_gaps = settings.purged == "continue"
@@ -154,6 +156,8 @@ class Capture:
             raise error
         # If the position is within an event, the log may be another one: compare the whole file.
         self._from_first = refused
+        if self.interrupted_by is None:
+            self.interrupted_at = time.monotonic()
         self.interrupted_by = error
         seconds = self._backoff.next()
         self._checkpoints.lost(redact(sentence_of(error)))
@@ -346,6 +350,8 @@ class Capture:
 
     def _checkpoint(self, source: SourceQueries, dump: DumpConnection) -> None:
         self._make_durable(dump, final=False)
+        if self.follows:
+            self.interrupted_by = None
         if not self._stop.wanted:
             self._checkpoints.ask(source)
 
@@ -387,7 +393,7 @@ class Capture:
         """
         self._backoff.progress()
         self._refusals = 0
-        self.follows, self.interrupted_by = True, None
+        self.follows = True
 
     def _require_all(self) -> None:
         """Raise LostConnectionError unless everything was sent.

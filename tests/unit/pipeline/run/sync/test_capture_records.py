@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
@@ -165,6 +166,7 @@ class FakeCapture:
     def __init__(self, *_: object, **__: object) -> None:
         self.follows = self.answered
         self.interrupted_by: Exception | None = None
+        self.interrupted_at = 0.0
         self._stopped = threading.Event()
 
     def run(self) -> None:
@@ -207,16 +209,19 @@ def test_a_capture_that_stays_disconnected_is_a_failure_until_the_server_answers
     capture: Any = thread._capture
     lost = LostConnectionError("the server has gone away.")
 
-    def seen(*, follows: bool) -> bool:
-        capture.follows, capture.interrupted_by = follows, None if follows else lost
+    def recorded(seconds: float | None) -> bool:
+        """Record the state of a capture that was interrupted these seconds ago, or not at all."""
+        capture.follows = seconds is None
+        capture.interrupted_by = None if seconds is None else lost
+        capture.interrupted_at = time.monotonic() - (seconds or 0)
         return thread.record_state()
 
-    # A restart of the server in between is none.
-    assert not any(seen(follows=follows) for follows in (True, False, True, False))
+    # A server may restart now and then.
+    assert not any(recorded(seconds) for seconds in (None, 59, None, 1, 59))
     assert syncs.runs == []
-    assert [seen(follows=False), seen(follows=False)] == [True, False]
+    assert [recorded(60), recorded(120)] == [True, False]
     assert [(run.outcome, run.error) for run in syncs.runs] == [("failed", str(lost))]
-    assert [seen(follows=True), seen(follows=True)] == [True, False]
+    assert [recorded(None), recorded(None)] == [True, False]
     assert [run.outcome for run in syncs.runs] == ["done", "failed"]
     assert [body["event"] for body in server.bodies] == ["problem", "resolved"]
     thread.end()

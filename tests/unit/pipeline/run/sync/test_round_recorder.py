@@ -99,15 +99,6 @@ def test_what_silver_could_not_decode_is_not_logged_as_resolved_by_the_next_roun
     assert not log.of("cleared")
 
 
-def test_the_first_round_of_a_process_is_recorded_for_an_earlier_one_may_have_failed(
-    monkeypatch: pytest.MonkeyPatch, log: LogRecords, kept: list[RunRecord]
-) -> None:
-    nothing = LayerReport("gold")
-    rounds(monkeypatch, WORKED, UnreachableError("It does not answer.", key="lake"))
-    rounds(monkeypatch, nothing, nothing)
-    assert [record.outcome for record in kept] == ["done", "failed", "nothing_new"]
-
-
 def test_what_a_round_has_found_before_it_fails_is_logged(
     monkeypatch: pytest.MonkeyPatch, log: LogRecords, kept: list[RunRecord]
 ) -> None:

@@ -10,19 +10,22 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from pipeline.errors import SettingsError
 from pipeline.lake.ledger.ledger import Entry
+from pipeline.lake.ledger.run_record import RunRecord
 from pipeline.observe import LayerReport
 from pipeline.observe.interruption import handling_signals
 from pipeline.observe.progress import QuietProgress
+from pipeline.run import commands
 from pipeline.run.sync import command, rounds
 from pipeline.run.sync.rounds import Rounds
 from pipeline.settings import Settings
 from tests.support.bronze.bronze_input import FILES
+from tests.support.page.made_page import made_run
 from tests.support.spark.no_spark import NEVER_STARTED
 
 WORKED = LayerReport("bronze", (4,), {"files": 1})
@@ -112,6 +115,27 @@ def test_a_process_that_stays_shows_what_is_new_and_ends_as_its_last_round(
     for _ in reports:
         steps.round()
     assert (len(played.shown), steps.exit_code) == (shown, code)
+
+
+@pytest.mark.parametrize(("outcome", "recorded"), [("failed", 1), ("done", 0), (None, 0)])
+def test_the_first_round_after_a_process_that_failed_is_recorded(
+    outcome: Literal["failed", "done"] | None,
+    recorded: int,
+    played: Played,
+    monkeypatch: pytest.MonkeyPatch,
+    kept: list[RunRecord],
+) -> None:
+    """Otherwise the failed run stays the last one until the source changes something."""
+    spark: Any = SimpleNamespace(version="4.2.0", conf={})
+    monkeypatch.setattr(rounds, "spark_for", lambda *_, **__: spark)
+    monkeypatch.setattr(rounds, "recorded_run", commands.recorded_run)
+    monkeypatch.setattr(commands, "COMMANDS", {"run": {"gold": lambda *_: IDLE}})
+    earlier = [made_run(NOW, source="shop", command="run", outcome=outcome)] if outcome else []
+    monkeypatch.setattr(rounds, "last_runs_by_outcome", lambda *_: earlier)
+    played.land()
+    steps = played.begun()
+    assert [steps.round(), steps.round()] == [False, False]
+    assert [record.outcome for record in kept] == ["nothing_new"] * recorded
 
 
 def test_sigterm_during_a_round_lets_it_end(played: Played) -> None:

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -77,8 +78,33 @@ def test_a_capture_follows_once_the_server_answers_and_until_the_connection_is_l
     assert capture.follows
     capture._wait_after(LOST)
     assert not capture.follows
-    assert capture.interrupted_by is LOST
+
+
+def test_a_capture_is_interrupted_until_what_the_server_sends_is_landed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store that refuses every upload is no server that comes and goes."""
+    capture = a_capture(tmp_path, forever=True)
+    source: Any = SimpleNamespace(query=lambda *_: [])
+    monkeypatch.setattr(capture._checkpoints, "ask", lambda *_, **__: None)
+    full = NotLandedError("it is full", folder="s3://logs")
+
+    def publish(**_: object) -> None:
+        raise full
+
+    capture._wait_after(LOST)
+    began = capture.interrupted_at
+    with monkeypatch.context() as patch:
+        patch.setattr(capture._checkpoints, "publish", publish)
+        capture._progressed()
+        with pytest.raises(NotLandedError):
+            capture._checkpoint(source, source)
+    capture._wait_after(full)
+    assert (capture.interrupted_by, capture.interrupted_at) == (full, began)
+    capture._checkpoint(source, source)
+    assert capture.interrupted_by is full, "the server has not answered yet"
     capture._progressed()
+    capture._checkpoint(source, source)
     assert capture.interrupted_by is None
 
 
