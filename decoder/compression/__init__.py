@@ -1,4 +1,4 @@
-"""Decompression of transactions and rows events within a memory budget."""
+"""Decompression within a memory budget: MySQL's transaction payloads, MariaDB's rows events."""
 
 from __future__ import annotations
 

@@ -3,8 +3,9 @@
 Format: MySQL `rows_event.cpp`, `Rows_event`. Version 2 (from 5.6 on) differs from version 1 only by
 the extra data; MySQL 5.1 to 5.5 and MariaDB write version 1. Before 5.1.18 an update had one column
 bitmap for both images (PRE_GA_…: MariaDB `sql/log_event_old.cc`, `Old_rows_log_event`). MariaDB can
-compress the images (`row_log_event_uncompress`), but not the fields before them. The images are
-read by `decoder.rows.walker`.
+compress the images (`row_log_event_uncompress`), but not the fields before them. For
+`decoder.events` and `binlake inspect`: `decoder.rows` reads the same fields of many events at once
+(`grouping.find_group`), and then their images. Change both.
 """
 
 from __future__ import annotations

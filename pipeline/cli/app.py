@@ -255,7 +255,7 @@ def verify(
             "--against",
             metavar="TARGET",
             help="Compare with a server (mysql://user@host:port, or the word server for that of"
-            " the settings or BINLAKE_SERVER), or with a file that --script's program wrote.",
+            " the settings or BINLAKE_SERVER), or with a file that the program of --script wrote.",
         ),
     ] = None,
     wait: Annotated[
@@ -271,7 +271,9 @@ def verify(
     script: Annotated[
         Path | None,
         typer.Option(
-            "--script", metavar="FILE", help="Only write the program that takes such a snapshot."
+            "--script",
+            metavar="FILE",
+            help="Only write the program whose file --against takes.",
         ),
     ] = None,
     json: JsonOption = False,

@@ -127,9 +127,8 @@ def _write_checkpoint(opened: DeltaTable, folder: str) -> None:
     """Write a checkpoint, unless it would lack removed files that the table still keeps."""
     opened.update_incremental()
     if unread := unread_interval(opened, DELETED):
-        text = (
-            f"No checkpoint of {folder} was written: it {unread}. Set it in that form, or unset it."
-        )
+        text = f"No checkpoint was written of {folder}, which {unread}."
+        text += " Unset it: `binlake maintain` sets it from the settings."
         say("log_not_extended", text, level=logging.WARNING)
         return
     opened.create_checkpoint()

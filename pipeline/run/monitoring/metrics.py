@@ -30,22 +30,22 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "binlake_newest_file_timestamp_seconds": "When the newest binlog file was written.",
         "binlake_last_run_timestamp_seconds": "When the last run ended, however it ended.",
         "binlake_last_run_exit_code": "Exit code of the last run.",
-        "binlake_capture_failing": "1 if a sync's capture failed and has not worked since, else 0;"
-        " absent if none ever failed.",
-        "binlake_layer_timestamp_seconds": "When a run completed the layer last.",
+        "binlake_capture_failing": "1 if a sync's capture failed, or landed nothing for a minute"
+        " because of errors, and has not worked since, else 0; absent if none ever failed.",
+        "binlake_layer_timestamp_seconds": "When a run last completed the layer.",
         "binlake_layer_seconds": "Seconds that the layer took in that run.",
         "binlake_layer_faults": "Faults that the layer reported in that run, 200 at most.",
         "binlake_layer_gaps": "Gaps that the layer reported in that run, 200 at most.",
         "binlake_ingested_bytes": "New bytes in the last run that completed bronze.",
         "binlake_decoded_rows": "Changed rows in the last run that completed silver.",
         "binlake_applied_rows": "Changes applied in the last run that completed gold.",
-        "binlake_tables": "Tables in gold that the source has, too.",
+        "binlake_tables": "Tables in gold that still exist on the source.",
         "binlake_held_tables": "Tables that are held.",
         "binlake_incomplete_tables": "Tables that lack rows of the source.",
         "binlake_table_decoded_rows": "The table's part of binlake_decoded_rows.",
         "binlake_table_applied_rows": "The table's part of binlake_applied_rows.",
         "binlake_table_held": "1 if the table is held, else 0.",
-        "binlake_table_complete": "1 if the table has all rows of the source's, else 0.",
+        "binlake_table_complete": "1 if the table has all rows of the source table, else 0.",
     }
 )
 """All metrics, gauges, each with its HELP."""

@@ -49,7 +49,7 @@ from pipeline.source.capture.object_store import place_of
 from pipeline.source.capture.reader import ByteQueue, read_into
 from pipeline.source.capture.source import Identity, SourceQueries
 from pipeline.source.capture.state import STATE, CaptureState, Gap, Replica, now, read_state
-from pipeline.source.server.connect_timeout import NAP, StopOpening
+from pipeline.source.server.connect_timeout import StopOpening
 from pipeline.source.server.errors import ServerUnreachableError
 from pipeline.source.server.log_position import LogPosition
 from pipeline.source.server.login import Login
@@ -162,13 +162,7 @@ class Capture:
         seconds = self._backoff.next()
         self._checkpoints.lost(redact(sentence_of(error)))
         say("capture_reconnects", f"{error} Reconnecting in {seconds:.1f} s.", tries=tries)
-        self._rest(seconds)
-
-    def _rest(self, seconds: float) -> None:
-        """Sleep until the time is over or the capture is stopped."""
-        until = time.monotonic() + seconds
-        while not self._stop.wanted and (left := until - time.monotonic()) > 0:
-            time.sleep(min(left, NAP))
+        self._stop.rest(seconds)
 
     def _folder_of(self, state: CaptureState) -> LandedFolder:
         """Return the folder of the current turn; after a failover it is a subfolder."""

@@ -53,6 +53,12 @@ class StopOpening:
         for connection in self._connections:
             cut_off(connection)
 
+    def rest(self, seconds: float) -> None:
+        """Sleep until the time is over or a stop is requested."""
+        until = time.monotonic() + seconds
+        while not self.wanted and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, NAP))
+
     def cover(self, connection: Connection[Any]) -> None:
         """Shut down this connection too when a stop is requested."""
         in_use = (known for known in self._connections if known.open)

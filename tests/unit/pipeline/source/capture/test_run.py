@@ -165,7 +165,7 @@ def test_stopping_in_a_signal_handler_takes_no_lock(tmp_path: Path) -> None:
     try:
         began = time.monotonic()
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGUSR1)).start()
-        capture._rest(3600)
+        capture._stop.rest(3600)
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert time.monotonic() - began < 60
