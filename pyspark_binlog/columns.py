@@ -137,5 +137,5 @@ def _digits(kind: pa.DataType) -> tuple[int, int]:
 
 
 def _has_text(kind: pa.DataType) -> bool:
-    """Return True if a value's text is MySQL's (see `conform`)."""
+    """Return True if a value's text is MySQL's, as `decimal_text` writes decimals."""
     return kinds.is_string(kind) or _is_exact(kind) or kinds.is_date(kind)

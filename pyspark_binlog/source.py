@@ -68,9 +68,10 @@ class DefaultSource(DataSource):
         from pyspark_binlog.options import read_options
         from pyspark_binlog.stream import StreamReader
 
-        # A stream keeps the schema that the log had when it started.
-        logged = self._plan is not None
-        return StreamReader(read_options(self.options), schema, exact=logged)
+        # Spark calls `schema` unless the user gives one. The stream then keeps the one that the
+        # log had when the query started.
+        is_of_log = self._plan is not None
+        return StreamReader(read_options(self.options), schema, exact=is_of_log)
 
 
 def register(spark: SparkSession) -> None:

@@ -93,9 +93,13 @@ def _last(spark: Spark, lake: Lake, where: Condition) -> list[RunRecord]:
     return from_arrow(rows.sort_by("started_at"))
 
 
-def last_runs_by_outcome(spark: Spark, lake: Lake, source: str) -> list[RunRecord]:
-    """Return the last run of each command and outcome, the latest start first."""
+def last_runs_by_outcome(
+    spark: Spark, lake: Lake, source: str, command: str | None = None
+) -> list[RunRecord]:
+    """Return the last run of each outcome, the latest start first, of a command or of each."""
     each, where = ("source", "command", "outcome"), equal("source", source)
+    if command is not None:
+        where &= equal("command", command)
     rows = tables_of(spark, lake).last(runs(lake), "started_micros", each, 1, where)
     return from_arrow(rows.sort_by([("started_at", "descending")]))
 

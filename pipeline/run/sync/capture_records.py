@@ -68,8 +68,8 @@ class CaptureRecords:
 
     def _own(self) -> list[RunRecord]:
         """Return the last capture of each outcome, the latest first."""
-        runs = last_runs_by_outcome(self._spark, self._settings.layout, self._settings.source)
-        return [run for run in runs if run.command == CAPTURE]
+        lake, source = self._settings.layout, self._settings.source
+        return last_runs_by_outcome(self._spark, lake, source, CAPTURE)
 
     @contextmanager
     def _recorder(self) -> Iterator[_CaptureRecorder]:

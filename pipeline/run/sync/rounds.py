@@ -117,7 +117,8 @@ class Rounds:
     def _run(self, command: str) -> bool:
         """Do what `binlake COMMAND` does; return True if there was something to do."""
         if command not in self._reported:
-            self._reported[command] = Reported(failed=self._has_failed(command))
+            failed = self._lasting and self._has_failed(command)
+            self._reported[command] = Reported(failed=failed)
         reported = self._reported[command]
         before = reported.sentences
         recorder = partial(RoundRecorder, reported) if self._lasting else Recorder
@@ -134,7 +135,6 @@ class Rounds:
 
     def _has_failed(self, command: str) -> bool:
         """Return True if the last run of a command, in an earlier process, failed."""
-        settings = self._settings
-        runs = last_runs_by_outcome(self.spark, settings.layout, settings.source)
-        last = next((run for run in runs if run.command == command), None)
-        return last is not None and last.outcome == "failed"
+        lake, source = self._settings.layout, self._settings.source
+        runs = last_runs_by_outcome(self.spark, lake, source, command)
+        return bool(runs) and runs[0].outcome == "failed"

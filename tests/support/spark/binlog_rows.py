@@ -75,14 +75,14 @@ class PlayedStream:
     """A stream's micro-batches, planned and read one by one, over a folder that grows."""
 
     def __init__(self, path: Path | str, schema: StructType | None = None, **options: str) -> None:
-        self._given = {"path": str(path), **options}
-        self._schema = schema or DefaultSource(self._given).schema()
+        self._source = DefaultSource({"path": str(path), **options})
+        self._schema = schema or self._source.schema()
         self.restart()
         self.offset: dict[str, Any] = self._reader.initialOffset()
 
     def restart(self) -> None:
         """Plan with a new process, which knows only the offset."""
-        self._reader = StreamReader(read_options(self._given), self._schema)
+        self._reader = self._new_reader()
 
     def until_now(self) -> None:
         """Let the query end where the log ends now, as the trigger AvailableNow does."""
@@ -96,5 +96,10 @@ class PlayedStream:
 
     def between(self, start: dict[str, Any], end: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the rows between two offsets, which a task reads without the planning reader."""
-        task = StreamReader(read_options(self._given), self._schema)
+        task = self._new_reader()
         return in_order(rows_in(self._reader.partitions(start, end), task.read))
+
+    def _new_reader(self) -> StreamReader:
+        """Return a reader as another process gets it: Spark pickles the source."""
+        reader: StreamReader = pickle.loads(pickle.dumps(self._source)).streamReader(self._schema)
+        return reader

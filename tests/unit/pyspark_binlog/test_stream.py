@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.sql.types import IntegerType, StructType
+from pyspark.sql.types import FloatType, IntegerType, StructType
 
 from pyspark_binlog import DefaultSource
 from pyspark_binlog.conform import ForeignColumnError
@@ -109,6 +109,19 @@ def test_a_change_that_the_schema_lacks_is_an_error(tmp_path: Path) -> None:
         PlayedStream(WHOLE, schema, table=TABLE).next()
     chosen = PlayedStream(WHOLE, table=TABLE, columns="id, total").next()
     assert {tuple(row["after"]) for row in chosen} == {("id", "total")}
+
+
+def test_only_the_users_schema_may_change_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log's is that of its start: here, of a column that was FLOAT then."""
+    image = StructType().add("total", FloatType())
+    schema = StructType().add("__lsn", "long").add("__pos", "long").add("__row", "long")
+    schema = schema.add("after", image)
+    given = PlayedStream(WHOLE, schema, table=TABLE, columns="total")
+    assert len(given.next()) == len(rows_of(WHOLE, table=TABLE))
+    ask = DefaultSource.schema
+    monkeypatch.setattr(DefaultSource, "schema", lambda source: ask(source) and schema)
+    with pytest.raises(ForeignColumnError, match=r"column total is decimal.*, in the schema float"):
+        PlayedStream(WHOLE, table=TABLE, columns="total").next()
 
 
 @pytest.mark.parametrize("lost", ["purged", "reset", "replaced"])

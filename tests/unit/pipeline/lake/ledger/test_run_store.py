@@ -78,6 +78,7 @@ def test_the_last_run_of_each_command_and_outcome_is_found_without_reading_other
     (file,) = (path for path in tmp_path.rglob("*.parquet") if _run_id(path) == "old")
     file.write_bytes(b"damaged")
     assert ids(last_runs_by_outcome(NO_SPARK, lake, "shop")) == ["done", "applied", "failed"]
+    assert ids(last_runs_by_outcome(NO_SPARK, lake, "shop", "run")) == ["done", "failed"]
     assert last_runs_by_outcome(NO_SPARK, lake, "none") == []
 
 
