@@ -20,7 +20,7 @@ from benchmarks.peak import Peaks, sampled
 from benchmarks.workload import SCHEMA, TABLES, Recording, workload
 from pipeline.lake import Lake
 from pipeline.observe.memory import keep_freed
-from pipeline.observe.progress import for_terminal
+from pipeline.observe.progress import terminal_progress
 from pipeline.settings import Settings
 from pipeline.spark.session import session
 from tests.support.lake.run_layers import run_layers
@@ -52,7 +52,7 @@ def measure(
         settings = settings_for(str(recording.folder / "binlogs"), folder, conf)
         spark = started(settings, f"binlake {name}")
         with sampled() as peaks:
-            reports = run_layers(spark, settings, for_terminal())
+            reports = run_layers(spark, settings, terminal_progress())
         screen.print(f"{name}: {recording.size / 1e6:.0f} MB on {MASTER}")
         for report in reports:
             screen.print(f"  {report.layer}: {report.seconds:.1f} s, {dict(report.counts)}")

@@ -63,10 +63,8 @@ def check(settings: GivenSettings = None, **options: Unpack[Options]) -> CheckRe
     ServerError.
     """
     from pipeline.source import check_server
-    from pipeline.source.server.login import login
 
-    found = settings_from(settings, options)
-    return check_server(login(found), found)
+    return check_server(settings_from(settings, options))
 
 
 def verify(

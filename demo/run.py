@@ -57,17 +57,17 @@ def _replicate(options: dict[str, str], screen: Console) -> tuple[bool, int]:
     import binlake
     from demo.show import show_changes, show_figures, show_gold
     from pipeline.cli.show import show_problems, show_reports
-    from pipeline.observe.progress import for_terminal
-    from pipeline.observe.run_log import set_up
+    from pipeline.observe.progress import terminal_progress
+    from pipeline.observe.run_log import set_up_log
     from pipeline.run import read_status, run_command
     from pipeline.run.commands import exit_code
     from pipeline.settings import Settings
     from pipeline.spark.session import spark_for
 
-    settings, progress = Settings.load(None, **options), for_terminal()
+    settings, progress = Settings.load(None, **options), terminal_progress()
     spark = spark_for(settings, progress, beside=True)
     before = {(t.schema, t.table): t.lsn for t in read_status(spark, settings).tables}
-    logged = set_up(settings.log)
+    logged = set_up_log(settings.log)
     reports = run_command(spark, settings, progress, "run")
     if not logged:
         show_problems(reports, Console(stderr=True))

@@ -15,7 +15,7 @@ from decoder import BinlogError, TypeOptions, schemas
 from decoder.model import Changes, Faults, Result, TableFilter, Transactions
 from decoder.transactions import STATEMENT_DML
 from pipeline.schema_history import TableName
-from pipeline.schema_history.timeline.consequences import closed
+from pipeline.schema_history.timeline.consequences import with_consequences
 from pipeline.silver.decode.decode import Decode
 from pyspark_binlog.log_ranges import LogRange
 from pyspark_binlog.xa_outcomes import XaOutcomes
@@ -53,7 +53,7 @@ class WantedTables:
         if tables is None:
             return True
         if fault["kind"] == STATEMENT_DML:
-            tables = closed(tables, self.consequences)
+            tables = with_consequences(tables, self.consequences)
         names = map(TableName.read, tables)
         return any(self(name.schema, name.table) for name in names)
 

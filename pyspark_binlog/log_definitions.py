@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from decoder import TableDefinition
 from pipeline.errors import SettingsError
 from pipeline.schema_history import TableName, Timeline
-from pipeline.schema_history.ddl.ddl import StatementContext
 from pipeline.schema_history.timeline.consequences import Consequences
 from pipeline.schema_history.timeline.tables import NO_NAMES
 from pipeline.settings import Settings
@@ -91,6 +90,5 @@ def _consequences(found: Sequence[Found], surveyed: Surveyed) -> Mapping[str, li
     for row in found:
         if row["kind"] == "statement":
             statement = logged_statement(row)
-            session = StatementContext(statement.schema, statement.sql_mode)
-            consequences.note(statement.query, session)
+            consequences.note(statement.query, statement.schema, statement.sql_mode)
     return consequences.of({item.name for item in surveyed.items})

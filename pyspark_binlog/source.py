@@ -80,10 +80,8 @@ def register(spark: SparkSession) -> None:
     A cluster's workers get the driver's code, unless the session is one of Spark Connect, whose
     server needs Binlake installed.
     """
-    from pipeline.lake.child_sessions import is_connected
     from pipeline.spark.ship_code import ship
 
     spark.conf.set(PUSHDOWN, "true")
-    if not is_connected(spark):
-        ship(spark)
+    ship(spark)
     spark.dataSource.register(DefaultSource)

@@ -287,13 +287,13 @@ def starting(name: str, output: Output) -> Iterator[Progress]:
 
     The modules that a command imports take a second to load.
     """
-    from pipeline.observe.progress import LogProgress, QuietProgress, for_terminal
-    from pipeline.observe.run_log import set_up
+    from pipeline.observe.progress import LogProgress, QuietProgress, terminal_progress
+    from pipeline.observe.run_log import set_up_log
 
     # Before the settings are read: mistakes in them are reported in the format asked for.
     if output.log == "json" or output.verbose:
-        set_up("json" if output.log == "json" else "text", verbose=output.verbose)
-    shown = LogProgress() if output.verbose else for_terminal()
+        set_up_log("json" if output.log == "json" else "text", verbose=output.verbose)
+    shown = LogProgress() if output.verbose else terminal_progress()
     progress = QuietProgress() if output.silent else shown
     with progress.task(name):
         yield progress
@@ -322,17 +322,17 @@ def set_up_run(
     `section`: the name of a section of the settings, and options for its keys; `options`: as of
     `settings_of`.
     """
-    from pipeline.observe.progress import LogProgress, QuietProgress, for_terminal
-    from pipeline.observe.run_log import set_up
+    from pipeline.observe.progress import LogProgress, QuietProgress, terminal_progress
+    from pipeline.observe.run_log import set_up_log
 
     settings = settings_of(log=output.log, **options)
-    logged = set_up(settings.log, quiet=output.quiet, verbose=output.verbose)
+    logged = set_up_log(settings.log, quiet=output.quiet, verbose=output.verbose)
     if section is not None:
         name, given = section
         settings = settings.with_section(name, **given)
     if output.quiet:
         return settings, QuietProgress(), logged
-    return settings, LogProgress() if logged else for_terminal(), logged
+    return settings, LogProgress() if logged else terminal_progress(), logged
 
 
 def print_error(error: BaseException) -> None:

@@ -70,10 +70,9 @@ def check(
     with starting("Asking the server …", output):
         from pipeline.source import check_server
         from pipeline.source.check.report import show
-        from pipeline.source.server.login import login
 
         settings = settings_of(conf, server=server, log=output.log)
-        report = check_server(login(settings), settings)
+        report = check_server(settings)
     if json:
         print(report.to_json())
     elif not output.quiet:

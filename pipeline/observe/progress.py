@@ -1,6 +1,6 @@
 """Progress of long work: the amount done, the rate, the time elapsed and the time left.
 
-Work reports to a `Progress` whether anyone looks or not. `for_terminal` shows bars if standard
+Work reports to a `Progress` whether anyone looks or not. `terminal_progress` shows bars if standard
 error is a terminal, and nothing elsewhere; `LogProgress` logs lines.
 """
 
@@ -236,7 +236,7 @@ class TerminalProgress:
             self._progress.refresh()
 
 
-def for_terminal() -> Progress:
+def terminal_progress() -> Progress:
     """Return bars if standard error is a terminal, and a progress that shows nothing otherwise."""
     if not sys.stderr.isatty():
         return QuietProgress()

@@ -103,7 +103,7 @@ def json_formatter() -> logging.Formatter:
     )
 
 
-def set_up(
+def set_up_log(
     kind: LogFormat, stream: TextIO | None = None, *, quiet: bool = False, verbose: bool = False
 ) -> bool:
     """Send log lines to standard error (or `stream`), and nowhere else; may be called again.

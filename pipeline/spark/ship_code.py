@@ -17,13 +17,18 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from pipeline.lake.child_sessions import is_connected
+
 PACKAGES = ("decoder", "pipeline", "pyspark_binlog", "binlake")
 NAME = "binlake-of-the-driver.zip"
 
 
 def ship(spark: SparkSession) -> None:
-    """Make every worker of the application import Binlake from an archive of the driver's code."""
-    if not on_this_machine(spark.sparkContext.master or ""):
+    """Make every worker of the application import Binlake from an archive of the driver's code.
+
+    With Spark Connect, whose server needs Binlake installed, it does nothing.
+    """
+    if not (is_connected(spark) or on_this_machine(spark.sparkContext.master or "")):
         spark.sparkContext.addPyFile(str(Path(_folder().name) / NAME))
 
 

@@ -33,8 +33,9 @@ class Consequences:
     routines: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     views: set[TableName] = field(default_factory=set)
 
-    def note(self, query: str, session: StatementContext) -> None:
-        """Record a statement; one that cannot be parsed is ignored."""
+    def note(self, query: str, schema: str | None, sql_mode: int = 0) -> None:
+        """Record a statement of a session; one that cannot be parsed is ignored."""
+        session = StatementContext(schema, sql_mode)
         try:
             self._note(session.tokens(query), session)
         except (LexError, ReadError):
@@ -99,7 +100,7 @@ class Consequences:
         return closed
 
 
-def closed(tables: Iterable[str], consequences: Mapping[str, list[str]]) -> list[str]:
+def with_consequences(tables: Iterable[str], consequences: Mapping[str, list[str]]) -> list[str]:
     """Return these tables and everything that a change of them may change."""
     return sorted({name for table in tables for name in consequences.get(table, [table])})
 

@@ -34,7 +34,6 @@ from pipeline.lake.tables.tables import constant
 from pipeline.layer import LayerRun
 from pipeline.observe.report import sentences_by_cause
 from pipeline.schema_history import TableName
-from pipeline.schema_history.ddl.ddl import StatementContext
 from pipeline.schema_history.timeline.consequences import CONSEQUENCES_PATTERN, Consequences
 from pipeline.schema_history.timeline.stored_timeline import read_items
 from pipeline.silver.decode.decode import (
@@ -171,7 +170,7 @@ def _logged_consequences(run: LayerRun) -> Consequences:
     columns = ("query", "schema", "sql_mode")
     rows = tables_of(run.spark, run.lake).read(statements_table(run.lake), where, columns)
     for row in rows.to_pylist():
-        consequences.note(row["query"], StatementContext(row["schema"], row["sql_mode"] or 0))
+        consequences.note(row["query"], row["schema"], row["sql_mode"] or 0)
     return consequences
 
 

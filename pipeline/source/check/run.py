@@ -9,7 +9,7 @@ from pipeline.source.check.finding import Check, Finding
 from pipeline.source.check.needed_privileges import NEEDS
 from pipeline.source.check.report import CheckReport
 from pipeline.source.server.connection import connect, explained_errors
-from pipeline.source.server.login import Login
+from pipeline.source.server.login import Login, login
 
 READ_SECONDS = 600
 """Read timeout; MySQL 5.7's information_schema opens the files of every table."""
@@ -39,20 +39,25 @@ CHECKS: tuple[Check, ...] = (
 """All checks, in the order of the report."""
 
 
-def check_server(login: Login, settings: Settings) -> CheckReport:
-    """Check the server and return the report; raises as `server_facts`."""
-    facts = server_facts(login)
+def check_server(settings: Settings) -> CheckReport:
+    """Check the server that the settings name; raises as `login` and `server_facts`."""
+    return check_with(login(settings), settings)
+
+
+def check_with(who: Login, settings: Settings) -> CheckReport:
+    """Check the server with this login and return the report; raises as `server_facts`."""
+    facts = server_facts(who)
     return CheckReport(
         server=facts.version.name,
-        address=login.address,
+        address=who.address,
         user=facts.user,
         findings=findings(facts, settings),
     )
 
 
-def server_facts(login: Login) -> ServerFacts:
+def server_facts(who: Login) -> ServerFacts:
     """Query all facts that checks judge. Raises what `connect` and `explained_errors` raise."""
-    with connect(login, read_timeout=READ_SECONDS) as connection, explained_errors(login):
+    with connect(who, read_timeout=READ_SECONDS) as connection, explained_errors(who):
         return read_facts(connection)
 
 

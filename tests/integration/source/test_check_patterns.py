@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from pipeline.settings import Settings
-from pipeline.source import check_server
+from pipeline.source.check.run import check_with
 from pipeline.source.server.login import Login
 from tests.support.servers.server import Server
 
@@ -46,6 +46,6 @@ def test_grants_are_checked_by_pattern(
     for place in grants:
         source.execute(f"GRANT SELECT ON {place} TO reader")
     who = Login("127.0.0.1", "reader", source.port, password=SecretStr(PASSWORD))
-    report = check_server(who, Settings.load(include=[include]))
+    report = check_with(who, Settings.load(include=[include]))
     (found,) = (found for found in report.findings if found.check == "grant SELECT")
     assert found.verdict == verdict

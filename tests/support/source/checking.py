@@ -7,9 +7,9 @@ from typing import Any
 from pydantic import SecretStr
 
 from pipeline.settings import Settings
-from pipeline.source import check_server
 from pipeline.source.check.finding import Finding
 from pipeline.source.check.report import CheckReport
+from pipeline.source.check.run import check_with
 from pipeline.source.server.login import Login
 from tests.support.servers.server import Server
 
@@ -37,7 +37,7 @@ def reader(server: Server) -> Login:
 def checked(server: Server, who: Login | None = None, **conf: Any) -> CheckReport:
     """Return the report on the schema `shop`, by default as root."""
     settings = Settings.load(**{"include": ["shop.*"], **conf})
-    return check_server(who or root(server), settings)
+    return check_with(who or root(server), settings)
 
 
 def finding(report: CheckReport, check: str) -> Finding:

@@ -92,11 +92,10 @@ def test_a_lake_that_is_not_there(tmp_path: Path) -> None:
 def test_check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     asked: list[str | None] = []
 
-    def check_server(_login: object, settings: Settings) -> CheckReport:
+    def check_server(settings: Settings) -> CheckReport:
         asked.append(settings.server.url)
         return REPORT
 
-    monkeypatch.setattr("pipeline.source.server.login.login", lambda _: None)
     monkeypatch.setattr("pipeline.source.check.run.check_server", check_server)
     found = binlake.check(server="mysql://me@db")
     shown = printed(monkeypatch, capsys, "check", "--server", "mysql://me@db", "--json")

@@ -16,7 +16,7 @@ from pipeline.observe.progress import (
     TerminalProgress,
     _clock,
     _TimeColumn,
-    for_terminal,
+    terminal_progress,
 )
 
 
@@ -124,7 +124,7 @@ def test_nothing_is_shown_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    progress = for_terminal()
+    progress = terminal_progress()
     assert isinstance(progress, QuietProgress)
     with progress.task("decode", 3, "files") as task:
         task.advance(3)

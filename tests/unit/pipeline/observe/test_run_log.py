@@ -15,7 +15,7 @@ import pytest
 from pipeline.observe import run_log, say
 from pipeline.observe.current_run import begin
 from pipeline.observe.redaction import Redaction
-from pipeline.observe.run_log import LOGGER, LogFormat, log_is_complete, logs_json, set_up
+from pipeline.observe.run_log import LOGGER, LogFormat, log_is_complete, logs_json, set_up_log
 from tests.support.observe.captured_log import LogRecords, captured_log
 
 ROOT = Path(__file__).parents[4]
@@ -39,8 +39,8 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def logged(kind: LogFormat, stream: io.StringIO | None = None, **options: bool) -> str:
     """The lines of a finished batch, a fault and a warning in one run, and of a later event."""
     screen = stream or io.StringIO()
-    set_up("text", stream=io.StringIO())  # a second time must not double the lines
-    set_up(kind, screen, **options)
+    set_up_log("text", stream=io.StringIO())  # a second time must not double the lines
+    set_up_log(kind, screen, **options)
     with begin("shop") as run:
         run.id = "r1"
         say("batch_finished", "bronze: batch 3: done", layer="bronze", batch=3, seconds=1.5)
@@ -119,14 +119,14 @@ def test_verbose_has_every_line_also_on_a_terminal() -> None:
 def test_faults_are_left_to_the_report_on_a_terminal_only(
     kind: LogFormat, terminal: bool, options: dict[str, bool], complete: bool
 ) -> None:
-    assert set_up(kind, Terminal() if terminal else io.StringIO(), **options) is complete
+    assert set_up_log(kind, Terminal() if terminal else io.StringIO(), **options) is complete
     assert log_is_complete() is complete
 
 
 @pytest.mark.parametrize("kind", ["json", "text"])
 def test_an_error_has_its_stack_trace(kind: LogFormat) -> None:
     screen = io.StringIO()
-    set_up(kind, stream=screen)
+    set_up_log(kind, stream=screen)
     try:
         raise ValueError("odd \n one")
     except ValueError as error:
@@ -141,7 +141,7 @@ def test_an_error_has_its_stack_trace(kind: LogFormat) -> None:
 
 def test_secrets_are_hidden_in_texts_and_nothing_else_is_changed() -> None:
     screen = io.StringIO()
-    set_up("json", screen)
+    set_up_log("json", screen)
     with begin("shop"):
         say("batch_finished", "of 123456", bytes=123456, words=["hunter2", "1234567"], hunter2="x")
     line = json.loads(screen.getvalue())
@@ -166,7 +166,7 @@ def test_other_handlers_get_no_secrets() -> None:
 @pytest.mark.parametrize("kind", ["json", "text"])
 def test_warnings_of_libraries_are_logged_except_py4js(kind: LogFormat) -> None:
     screen = io.StringIO()
-    set_up(kind, screen)
+    set_up_log(kind, screen)
     logging.getLogger("fsspec").warning("retried with %s", "hunter2")
     interrupted = logging.makeLogRecord({"msg": "KeyboardInterrupt while sending command."})
     interrupted.levelno, interrupted.pathname = logging.ERROR, "site-packages/py4j/java_gateway.py"

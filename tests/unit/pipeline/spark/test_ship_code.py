@@ -59,6 +59,10 @@ def test_local_masters_are_distinguished_from_clusters(master: str, here: bool) 
 def test_a_session_gets_the_code_for_workers_elsewhere(master: str) -> None:
     given: list[str] = []
     context = SimpleNamespace(master=master, addPyFile=given.append)
-    ship(cast(SparkSession, SimpleNamespace(sparkContext=context)))
+    ship(cast(SparkSession, SimpleNamespace(_jsparkSession=None, sparkContext=context)))
     assert [Path(file).name for file in given] == ([] if master == "local[2]" else [NAME])
     assert all(zipfile.is_zipfile(file) for file in given)
+
+
+def test_a_session_of_spark_connect_gets_no_code() -> None:
+    ship(cast(SparkSession, SimpleNamespace()))

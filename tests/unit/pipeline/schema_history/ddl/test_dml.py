@@ -9,7 +9,7 @@ from pipeline.schema_history import TableName
 from pipeline.schema_history.ddl.ddl import StatementContext
 from pipeline.schema_history.ddl.dml import targets
 from pipeline.schema_history.ddl.lexer import SqlMode
-from pipeline.schema_history.timeline.consequences import Consequences, closed
+from pipeline.schema_history.timeline.consequences import Consequences, with_consequences
 
 SESSION = StatementContext("s")
 _ALL = "s.t s.u s.v s.w"
@@ -131,5 +131,5 @@ KNOWN = {TableName("s", name) for name in ("parent", "child", "grandchild", "log
 def test_consequences(statements: list[str], table: str, reached: str) -> None:
     consequences = Consequences()
     for statement in statements:
-        consequences.note(statement, SESSION)
-    assert closed([table], consequences.of(KNOWN)) == reached.split()
+        consequences.note(statement, "s")
+    assert with_consequences([table], consequences.of(KNOWN)) == reached.split()
