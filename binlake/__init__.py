@@ -24,13 +24,12 @@ if TYPE_CHECKING:
     from decoder import BinlogError, TypeOptions
     from decoder.model import Changes
     from pipeline.errors import BinlakeError, SettingsError
-    from pipeline.gold.snapshot.snapshot import Snapshot
-    from pipeline.gold.snapshot.table_versions import LostSnapshotError
-    from pipeline.lake.ledger.run_record import RunRecord
-    from pipeline.run.status import Status
+    from pipeline.gold.snapshot import LostSnapshotError, Snapshot
+    from pipeline.lake.ledger import RunRecord
+    from pipeline.run import Status
     from pipeline.settings import Settings
-    from pipeline.source.check.report import CheckReport
-    from pipeline.verify.report import Verification
+    from pipeline.source.check import CheckReport
+    from pipeline.verify import Verification
 
     __version__: str
 
@@ -61,15 +60,15 @@ _MODULES = {
     "BinlakeError": "pipeline.errors",
     "BinlogError": "decoder.errors",
     "Changes": "decoder.model",
-    "CheckReport": "pipeline.source.check.report",
-    "LostSnapshotError": "pipeline.gold.snapshot.table_versions",
-    "RunRecord": "pipeline.lake.ledger.run_record",
-    "Settings": "pipeline.settings.settings",
+    "CheckReport": "pipeline.source.check",
+    "LostSnapshotError": "pipeline.gold.snapshot",
+    "RunRecord": "pipeline.lake.ledger",
+    "Settings": "pipeline.settings",
     "SettingsError": "pipeline.errors",
-    "Snapshot": "pipeline.gold.snapshot.snapshot",
-    "Status": "pipeline.run.status",
+    "Snapshot": "pipeline.gold.snapshot",
+    "Status": "pipeline.run",
     "TypeOptions": "decoder",
-    "Verification": "pipeline.verify.report",
+    "Verification": "pipeline.verify",
     "check": "binlake.commands",
     "decode": "binlake.log_files",
     "read": "binlake.snapshot",
@@ -83,7 +82,9 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         if name == "__version__":
-            return import_module("pipeline.observe.current_run").binlake_version()
+            from pipeline.observe import binlake_version
+
+            return binlake_version()
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(_MODULES[name]), name)

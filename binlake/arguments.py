@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 from pipeline.errors import SettingsError
 from pipeline.settings import Settings
-from pipeline.spark.spark_submit import apply_to_process
+from pipeline.spark import apply_to_process
 
 PathOrUrl: TypeAlias = "str | os.PathLike[str]"
 GivenSettings: TypeAlias = "Settings | str | os.PathLike[str] | None"

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from binlake.arguments import GivenSettings, PathOrUrl, settings_from
-from pipeline.observe.progress import QuietProgress
-from pipeline.run import operations
+from pipeline.observe import QuietProgress
+from pipeline.run import lake_status, run_record, sync_record, verification
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from binlake.arguments import Options
-    from pipeline.lake.ledger.run_record import RunRecord
-    from pipeline.run.status import Status
-    from pipeline.source.check.report import CheckReport
-    from pipeline.verify.report import Verification
+    from pipeline.lake.ledger import RunRecord
+    from pipeline.run import Status
+    from pipeline.source.check import CheckReport
+    from pipeline.verify import Verification
 
 
 def run(
@@ -33,7 +33,7 @@ def run(
     it.
     """
     command = "run --full-refresh" if full_refresh else "run"
-    return operations.run_record(settings_from(settings, options), QuietProgress(), command)
+    return run_record(settings_from(settings, options), QuietProgress(), command)
 
 
 def sync(settings: GivenSettings = None, **options: Unpack[Options]) -> RunRecord:
@@ -43,7 +43,7 @@ def sync(settings: GivenSettings = None, **options: Unpack[Options]) -> RunRecor
     `capture={"to": folder}` is needed. To keep gold up to date, call it repeatedly, or run
     `binlake sync --every 30s`, which captures concurrently.
     """
-    return operations.sync_record(settings_from(settings, options), QuietProgress())
+    return sync_record(settings_from(settings, options), QuietProgress())
 
 
 def status(settings: GivenSettings = None, **options: Unpack[Options]) -> Status:
@@ -52,7 +52,7 @@ def status(settings: GivenSettings = None, **options: Unpack[Options]) -> Status
     Arguments as in `run`. Reads the lake's own records; Spark is started only if this process
     cannot reach the lake. Raises SettingsError if there is no lake.
     """
-    return operations.lake_status(settings_from(settings, options))
+    return lake_status(settings_from(settings, options))
 
 
 def check(settings: GivenSettings = None, **options: Unpack[Options]) -> CheckReport:
@@ -82,12 +82,12 @@ def verify(
     seconds to wait until gold catches up with the server. Other arguments as in `run`. Raises
     SettingsError if nothing is published yet, ServerError.
     """
-    from pipeline.settings.server import is_server
+    from pipeline.settings import is_server
 
     values: dict[str, Any] = dict(options)
     other = None if against is None else str(against)
     if other is not None and is_server(other):
         values["server"] = other
-    return operations.verification(
+    return verification(
         settings_from(settings, values), QuietProgress(), tables=tables, against=other, wait=wait
     )

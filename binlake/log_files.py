@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import decoder
 from decoder import BinlogError, TypeOptions
-from pipeline.lake.locks.lock import local_path
-from pipeline.settings.settings import EncryptionSettings
+from pipeline.lake.locks import local_path
+from pipeline.settings import EncryptionSettings
 from pipeline.source import find_binlogs
-from pipeline.source.logs.ciphers import read_keys
-from pipeline.source.logs.storage import opened
+from pipeline.source.logs import opened, read_keys
 
 if TYPE_CHECKING:
     from binlake.arguments import PathOrUrl
     from decoder.model import Changes
-    from pipeline.source.logs.listing import Binlog
+    from pipeline.source.logs import Binlog
 
 _PLAIN = TypeOptions()
 

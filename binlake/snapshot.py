@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import pyarrow as pa
 
 from binlake.arguments import GivenSettings, settings_from
-from pipeline.gold.snapshot.query_engines import QueryEngine
-from pipeline.gold.snapshot.snapshot import Snapshot, read_snapshot
+from pipeline.gold.snapshot import QueryEngine, Snapshot, read_snapshot
 
 if TYPE_CHECKING:
     import polars

@@ -56,13 +56,11 @@ def _replicate(options: dict[str, str], screen: Console) -> tuple[bool, int]:
     # Imported here: they take seconds.
     import binlake
     from demo.show import show_changes, show_figures, show_gold
-    from pipeline.cli.show import show_problems, show_reports
-    from pipeline.observe.progress import terminal_progress
-    from pipeline.observe.run_log import set_up_log
-    from pipeline.run import read_status, run_command
-    from pipeline.run.commands import exit_code
+    from pipeline.cli import show_problems, show_reports
+    from pipeline.observe import set_up_log, terminal_progress
+    from pipeline.run import exit_code, read_status, run_command
     from pipeline.settings import Settings
-    from pipeline.spark.session import spark_for
+    from pipeline.spark import spark_for
 
     settings, progress = Settings.load(None, **options), terminal_progress()
     spark = spark_for(settings, progress, beside=True)

@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pipeline.lake import Lake
-from pipeline.run.status import TableStatus
+from pipeline.run import TableStatus
 
 ROWS = 4
 WIDEST = 26

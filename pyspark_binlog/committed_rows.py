@@ -15,8 +15,8 @@ from decoder import BinlogError, TypeOptions, schemas
 from decoder.model import Changes, Faults, Result, TableFilter, Transactions
 from decoder.transactions import STATEMENT_DML
 from pipeline.schema_history import TableName
-from pipeline.schema_history.timeline.consequences import with_consequences
-from pipeline.silver.decode.decode import Decode
+from pipeline.schema_history.timeline import with_consequences
+from pipeline.silver.decode import Decode
 from pyspark_binlog.log_ranges import LogRange
 from pyspark_binlog.xa_outcomes import XaOutcomes
 

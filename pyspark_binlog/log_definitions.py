@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from decoder import TableDefinition
 from pipeline.errors import SettingsError
 from pipeline.schema_history import TableName, Timeline
-from pipeline.schema_history.timeline.consequences import Consequences
-from pipeline.schema_history.timeline.tables import NO_NAMES
+from pipeline.schema_history.timeline import NO_NAMES, Consequences
 from pipeline.settings import Settings
-from pipeline.silver.decode.table_names import TableNames
-from pipeline.silver.plan.known_tables import beginning
-from pipeline.silver.plan.survey import (
-    Found,
-    Surveyed,
-    in_log_order,
-    logged_statement,
-    timeline_options,
-)
+from pipeline.silver.decode import TableNames
+from pipeline.silver.plan import Found, beginning, in_log_order, logged_statement, timeline_options
 from pyspark_binlog.log_survey import SurveyedFile
 
 _START = (0, 0)
@@ -81,14 +73,14 @@ def read_definitions(files: Sequence[SurveyedFile], settings: Settings) -> LogDe
         for item in surveyed.items
         if item.reason not in (None, NO_NAMES) and item.definition and not item.definition.named
     }
-    consequences = _consequences(found, surveyed)
+    consequences = _consequences(found, {item.name for item in surveyed.items})
     return LogDefinitions(surveyed.names, unnamed, shown, declared, consequences)
 
 
-def _consequences(found: Sequence[Found], surveyed: Surveyed) -> Mapping[str, list[str]]:
+def _consequences(found: Sequence[Found], known: Collection[TableName]) -> Mapping[str, list[str]]:
     consequences = Consequences()
     for row in found:
         if row["kind"] == "statement":
             statement = logged_statement(row)
             consequences.note(statement.query, statement.schema, statement.sql_mode)
-    return consequences.of({item.name for item in surveyed.items})
+    return consequences.of(known)

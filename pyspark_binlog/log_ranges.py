@@ -12,10 +12,8 @@ from decoder import BinlogError, Segment
 from decoder.encryption import StreamCipher
 from decoder.errors import TruncatedError
 from pipeline.errors import SettingsError
-from pipeline.silver.decode.decode import OFFSET_BITS
-from pipeline.silver.decode.table_names import TableNames
-from pipeline.source.logs.listing import head_of
-from pipeline.source.logs.storage import opened, read_windows
+from pipeline.silver.decode import OFFSET_BITS, TableNames
+from pipeline.source.logs import head_of, opened, read_windows
 from pyspark_binlog.log_survey import SurveyedFile
 from pyspark_binlog.xa_outcomes import XaOutcomes
 

@@ -23,15 +23,13 @@ from decoder.constants import MAGIC
 from decoder.model import Definitions, Statements, Transactions
 from decoder.segments import SegmentBounds, server_version
 from decoder.stream import warm
-from pipeline.bronze.scan import FileScan, Scanner, ScanTask, Successor, judge
+from pipeline.bronze import FileScan, Scanner, ScanTask, Successor, judge
 from pipeline.errors import SettingsError
-from pipeline.lake.stores import error_text
-from pipeline.silver.decode.decode import OFFSET_BITS
-from pipeline.silver.plan.survey import Found, table_statements
+from pipeline.lake import error_text
+from pipeline.silver.decode import OFFSET_BITS
+from pipeline.silver.plan import Found, table_statements
 from pipeline.source import find_binlogs
-from pipeline.source.logs.listing import Binlog
-from pipeline.source.logs.server_logs import logs_by_server
-from pipeline.source.logs.storage import StoredFile, opened, read_with_retries
+from pipeline.source.logs import Binlog, StoredFile, logs_by_server, opened, read_with_retries
 
 UNCUT = 1 << 62
 """A target size that no file reaches."""

@@ -11,8 +11,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from pipeline.errors import SettingsError
 from pipeline.schema_history import TableName
-from pipeline.settings import Settings
-from pipeline.settings.values import Model, Size
+from pipeline.settings import Model, Settings, Size
 
 
 def _names(value: Any) -> Any:

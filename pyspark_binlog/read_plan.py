@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 from decoder.model import Changes
 from decoder.stream import warm
 from pipeline.settings import Settings
-from pipeline.source.logs.ciphers import read_keys
+from pipeline.source.logs import read_keys
 from pyspark_binlog.columns import IMAGES, envelope_schema, require_columns, table_schema, united
 from pyspark_binlog.committed_rows import CommittedRows, WantedTables
 from pyspark_binlog.conform import Conformer

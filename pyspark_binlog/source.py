@@ -38,7 +38,7 @@ class DefaultSource(DataSource):
     @override
     def schema(self) -> StructType:
         """Return silver's columns for the table, or those of the envelope."""
-        from pipeline.lake.delta_log.spark_types import spark_schema
+        from pipeline.lake.delta_log import spark_schema
         from pyspark_binlog.options import read_options
         from pyspark_binlog.read_plan import LogInput
 
@@ -80,7 +80,7 @@ def register(spark: SparkSession) -> None:
     A cluster's workers get the driver's code, unless the session is one of Spark Connect, whose
     server needs Binlake installed.
     """
-    from pipeline.spark.ship_code import ship
+    from pipeline.spark import ship
 
     spark.conf.set(PUSHDOWN, "true")
     ship(spark)

@@ -11,7 +11,7 @@ import numpy as np
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes, ReadMaxFiles
 
 from pipeline.errors import BinlakeError
-from pipeline.source.logs.server_logs import is_only_begun
+from pipeline.source.logs import is_only_begun
 from pyspark_binlog.log_survey import SurveyedFile, XaStep
 from pyspark_binlog.xa_outcomes import XaOutcomes
 

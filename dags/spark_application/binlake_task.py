@@ -10,9 +10,9 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command and exit with its code."""
-    from pipeline.cli.databricks_task import main as task
+    from pipeline.cli import task_main
 
-    task()
+    task_main()
 
 
 if __name__ == "__main__":

@@ -8,18 +8,29 @@ from decoder.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from pipeline.bronze.files import read_files
+    from pipeline.bronze.scan import FileScan, Scanner, ScanTask, Successor, judge
 
 __all__ = [
+    "FileScan",
+    "ScanTask",
+    "Scanner",
+    "Successor",
     "continuity",
     "executed_gtids",
     "files",
     "job",
+    "judge",
     "newest_file",
     "preview",
     "read_files",
-    "scan",
     "tables",
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(__name__, {"pipeline.bronze.files": "read_files"})
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "pipeline.bronze.files": "read_files",
+            "pipeline.bronze.scan": "FileScan ScanTask Scanner Successor judge",
+        },
+    )

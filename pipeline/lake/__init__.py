@@ -9,6 +9,7 @@ from decoder.lazy_names import lazy_names
 if TYPE_CHECKING:
     from pipeline.lake.layout import Lake
     from pipeline.lake.ledger.ledger import Ledger
+    from pipeline.lake.stores import error_text
 
 __all__ = [
     "Lake",
@@ -18,6 +19,7 @@ __all__ = [
     "delta",
     "delta_log",
     "delta_step",
+    "error_text",
     "files",
     "layout",
     "lazy_spark",
@@ -30,5 +32,10 @@ __all__ = [
 
 if not TYPE_CHECKING:
     __getattr__ = lazy_names(
-        __name__, {"pipeline.lake.layout": "Lake", "pipeline.lake.ledger.ledger": "Ledger"}
+        __name__,
+        {
+            "pipeline.lake.layout": "Lake",
+            "pipeline.lake.ledger.ledger": "Ledger",
+            "pipeline.lake.stores": "error_text",
+        },
     )

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 from decoder.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from pipeline.observe.progress import Progress
+    from pipeline.observe.current_run import binlake_version
+    from pipeline.observe.progress import Progress, QuietProgress, terminal_progress
     from pipeline.observe.redaction import redact
     from pipeline.observe.report import LayerReport
-    from pipeline.observe.run_log import say
+    from pipeline.observe.run_log import say, set_up_log
 
 __all__ = [
     "LayerReport",
     "Progress",
+    "QuietProgress",
+    "binlake_version",
     "current_run",
     "interruption",
     "memory",
@@ -25,16 +28,19 @@ __all__ = [
     "report",
     "run_log",
     "say",
+    "set_up_log",
     "spark_job_progress",
+    "terminal_progress",
 ]
 
 if not TYPE_CHECKING:
     __getattr__ = lazy_names(
         __name__,
         {
-            "pipeline.observe.report": "LayerReport",
-            "pipeline.observe.progress": "Progress",
+            "pipeline.observe.current_run": "binlake_version",
+            "pipeline.observe.progress": "Progress QuietProgress terminal_progress",
             "pipeline.observe.redaction": "redact",
-            "pipeline.observe.run_log": "say",
+            "pipeline.observe.report": "LayerReport",
+            "pipeline.observe.run_log": "say set_up_log",
         },
     )

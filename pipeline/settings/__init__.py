@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING
 from decoder.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from pipeline.settings.settings import Settings
+    from pipeline.settings.server import is_server
+    from pipeline.settings.settings import EncryptionSettings, Settings
+    from pipeline.settings.values import Model, Size
 
 __all__ = [
+    "EncryptionSettings",
+    "Model",
     "Settings",
+    "Size",
     "capture",
     "conf_file",
     "gold",
+    "is_server",
     "meanings",
     "monitoring",
     "secret_file",
@@ -25,4 +31,11 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(__name__, {"pipeline.settings.settings": "Settings"})
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "pipeline.settings.server": "is_server",
+            "pipeline.settings.settings": "EncryptionSettings Settings",
+            "pipeline.settings.values": "Model Size",
+        },
+    )

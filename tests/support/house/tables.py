@@ -40,7 +40,7 @@ class House:
 
 
 PACKAGES = ("decoder", "pipeline", "pyspark_binlog", "binlake")
-CLOSED = ("decoder",)
+CLOSED = ("decoder", "pipeline")
 
 ROOMS = {
     "binlake": "arguments commands log_files snapshot",
