@@ -19,6 +19,7 @@ from demo.show import show_figures
 from pipeline.lake import Lake
 from pipeline.lake.ledger.run_store import read_runs
 from pipeline.silver.decode.decode import OFFSET_BITS
+from pipeline.spark.session import JAVA_OPTIONS, QUICK
 from tests.integration.cli.test_interrupted_commands import ended, of_session, running
 from tests.support.source.capturing import eventually
 from tests.support.spark.no_spark import NO_SPARK
@@ -73,8 +74,11 @@ def test_files_are_applied_as_they_arrive_by_one_java_until_sigterm(tmp_path: Pa
     for log in first:
         shutil.copy(log, logs)
     conf = tmp_path / "shop.yml"
-    quicker = "spark: {conf: {spark.sql.codegen.factoryMode: NO_CODEGEN}}"
-    conf.write_text(f"{quicker}\ngold: {{change_data_feed: [shop.orders]}}")  # which needs Spark
+    conf.write_text(
+        "spark:\n"
+        f"  conf: {{spark.sql.codegen.factoryMode: NO_CODEGEN, {JAVA_OPTIONS}: {QUICK}}}\n"
+        "gold: {change_data_feed: [shop.orders]}\n"  # which needs Spark
+    )
     options = ("--conf", str(conf), "--source", "shop", "--binlogs", str(logs))
     with running(lake, "run", "--every", "1s", *options) as process:
         watched = Watched(process, lake)
