@@ -14,6 +14,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -30,7 +31,7 @@ from pipeline.gold.table.gold_table import Write
 from pipeline.lake import stores
 from pipeline.lake.delta_log.delta_rs import opened_unchecked, plain
 from pipeline.lake.delta_log.file_commit import commit_files
-from pipeline.lake.delta_log.log_version import can_extend
+from pipeline.lake.delta_log.log_version import NamedAction, can_extend
 from pipeline.lake.delta_log.model import LakeTable, LogEntry
 from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.lake.delta_log.spark_written import local_folder
@@ -119,9 +120,11 @@ class SmallTable:
         step: Step,
         operation: str,
         metrics: Mapping[str, int],
+        table: Sequence[NamedAction] = (),
     ) -> bool:
         """Replace files by one with these rows, if there are any, as a step; return False if
-        another writer has committed since. `metrics`: of the rows, for the table's history."""
+        another writer has committed since. `metrics`: of the rows, for the table's history;
+        `table`: as for `commit_files`."""
         stored = rows.rename_columns(self.table.schema.names)
         folder = self.table.reference
         files = write_groups(folder, self.table, {}, [stored])
@@ -132,9 +135,8 @@ class SmallTable:
             "numTargetBytesAdded": sum(file.size for file in files),
         }
         figures = {**metrics, **sizes}
-        done = commit_files(
-            self.opened, folder, step, files, removed, operation=operation, metrics=figures
-        )
+        commit = partial(commit_files, operation=operation, metrics=figures, table=table)
+        done = commit(self.opened, folder, step, files, removed)
         if not done:
             for file in files:
                 stores.remove(f"{folder}/{file.name}")
@@ -189,7 +191,7 @@ def empty_without_spark(spark: Spark, write: Write) -> bool:
 
     def empty(opened: DeltaTable, folder: str, step: Step) -> bool:
         files = pa.table(opened.get_add_actions()).select(["path", "size_bytes"])
-        _require_usual(opened, files)
+        require_usual(opened, files)
         removed = files.to_pylist()
         metrics = {
             "numRemovedFiles": len(removed),
@@ -210,6 +212,8 @@ def fill_without_spark(
         target = small_table(opened, folder, columns, {})
         files = target.files()
         rows = target.joined(found for _, found in files)
+        if len(rows) * sum(map(len, texts.values())) > _DECODED_BYTES:
+            raise LeftToSparkError("its new values are too large for memory")
         for name, text in texts.items():
             place = target.schema.get_field_index(name)
             field = target.schema.field(place)
@@ -280,15 +284,20 @@ def small_table(
     size = pc.sum(files.column("size_bytes")).as_py() or 0
     if size > SMALL_BYTES:
         raise LeftToSparkError(f"the files of these keys have {size} bytes")
-    _require_usual(opened, files)
+    require_usual(opened, files)
     names = names_in_files(opened)
     stored = [_in_files(field, kind, names) for field, kind in zip(fields, schema, strict=True)]
-    counted = tuple(field.name for field in stored[:_STATISTICS])
-    table = LakeTable(folder, pa.schema(stored), statistics=counted)
-    return SmallTable(opened, table, schema, files)
+    return SmallTable(opened, counted(folder, pa.schema(stored)), schema, files)
 
 
-def _require_usual(opened: DeltaTable, files: pa.Table) -> None:
+def counted(folder: str, stored: pa.Schema) -> LakeTable:
+    """Return a table by its folder and the columns of its files, with the statistics of Delta."""
+    return LakeTable(folder, stored, statistics=tuple(stored.names[:_STATISTICS]))
+
+
+def require_usual(opened: DeltaTable, files: pa.Table) -> None:
+    """Raise LeftToSparkError unless these files can be removed, and others added, with nothing else
+    to do."""
     if not _is_usual(opened):
         raise LeftToSparkError("it has other table features or properties")
     if _have_deletion_vectors(opened, files):

@@ -9,16 +9,19 @@ rewrite reads the table's previous version, which is first stored in its propert
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, functions as sf, types as st
 
 from pipeline.gold.changes.images import known
 from pipeline.gold.changes.refusals import write_values
+from pipeline.gold.changes.small_batch import local
 from pipeline.gold.changes.steps import Evolve
+from pipeline.gold.local.overwrite import HeldRows
 from pipeline.gold.local.table import fill_without_spark
 from pipeline.gold.schema.converted_values import converted
 from pipeline.gold.schema.generated import generated_value
@@ -27,6 +30,7 @@ from pipeline.gold.table.names import COMMITTED_AT, LSN, OWN_COLUMNS
 from pipeline.gold.table.table_metadata import properties_clause, set_columns
 from pipeline.lake import delta
 from pipeline.lake.delta_log.column_features import FOR_MAPPING, enabling
+from pipeline.lake.delta_log.spark_types import spark_schema
 from pipeline.lake.delta_log.spark_written import clustered_by, columns, features
 from pipeline.lake.sql_text import in_sql, literal, quoted
 from pipeline.schema_history.alter.items import ColumnStep
@@ -48,9 +52,8 @@ def alter_table(change: TableChange) -> None:
     if steps is not None and _values_stay(change.part, steps):
         _by_metadata(change, steps)
     elif steps is not None:
-        before = delta.read(change.rewriting, change.table.reference, version=base)
-        rows = _rewritten(before, steps, change.schema, vouched=change.vouched)
-        write_values(lambda: change.overwrite(rows), change.item.lsn)
+        rows = partial(_rewritten, steps=steps, schema=change.schema, vouched=change.vouched)
+        write_values(lambda: _rewrite(change, base, rows), change.item.lsn)
     change.cluster()
 
 
@@ -190,6 +193,18 @@ def typed(text: str | None, kind: st.DataType) -> str:
 
 
 # --- by rewriting ---------------------------------------------------------------------------------
+
+
+def _rewrite(change: TableChange, base: int, rows: Callable[[DataFrame], DataFrame]) -> None:
+    """Replace the table's rows by what `rows` makes of those of version `base`."""
+    reference = change.table.reference
+
+    def converted(held: pa.Table) -> pa.Table:
+        frame = local(change.rewriting, change.session, held, spark_schema(held.schema))
+        return rows(frame).toArrow()
+
+    if not change.overwrite_here(HeldRows(reference, base, converted)):
+        change.overwrite(rows(delta.read(change.rewriting, reference, version=base)))
 
 
 def _rewritten(

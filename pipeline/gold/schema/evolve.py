@@ -113,7 +113,8 @@ def _begin(change: TableChange, *, there: bool) -> None:
             return
     if change.keep_base() is None:
         return  # another run has passed it
-    change.overwrite(change.session.createDataFrame([], change.schema))
+    if not change.overwrite_here(None):
+        change.overwrite(change.session.createDataFrame([], change.schema))
     change.cluster()
     change.set_position()
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from pipeline.errors import BinlakeError
 from pipeline.gold.changes.steps import MOVES, Evolve, Part, Rows
+from pipeline.gold.local.overwrite import HeldRows
 from pipeline.gold.schema.evolve import create, evolve
 from pipeline.gold.schema.table_change import TableChange
 from pipeline.gold.table.gold_table import GoldTable, table_progress
@@ -116,5 +117,7 @@ def _take_rows(move: TableChange, tables: Mapping[TableName, GoldTable]) -> None
             f"{item.name} gets the rows of {item.other}, whose gold table was changed meanwhile.",
             remedy="Nothing else may write to gold. Report this if nothing did.",
         )
-    rows = delta.read(move.session, source.reference, version=base)
-    move.overwrite(rows.select(*(quoted(field.name) for field in move.schema.fields)))
+    names = move.schema.names
+    if not move.overwrite_here(HeldRows(source.reference, base, lambda rows: rows.select(names))):
+        rows = delta.read(move.session, source.reference, version=base)
+        move.overwrite(rows.select(*map(quoted, names)))

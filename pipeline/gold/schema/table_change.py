@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession, types as st
 from decoder import TableDefinition
 from pipeline.gold.changes.small_batch import session_for
 from pipeline.gold.changes.steps import Evolve
+from pipeline.gold.local.overwrite import HeldRows, overwrite_without_spark
 from pipeline.gold.table.gold_table import (
     BASE,
     DEFINITION,
@@ -124,10 +125,20 @@ class TableChange:
 
     def overwrite(self, rows: DataFrame) -> None:
         """Replace the table's rows and columns, in place, so that published cuts stay readable."""
-        reference = self.table.reference
-        if lacking := needed_features(self.schema) - features(self.spark, reference):
+        self._enable_features()
+        delta.overwrite_once(rows, self.table.reference, self.write.step)
+
+    def overwrite_here(self, rows: HeldRows | None) -> bool:
+        """Do the same without Spark's writer, with no rows if None; return False if that is left to
+        Spark."""
+        self._enable_features()
+        write, schema, columns = self.write, self.schema, self.clustering
+        return overwrite_without_spark(self.spark, write, schema, columns, rows)
+
+    def _enable_features(self) -> None:
+        lacking = needed_features(self.schema) - features(self.spark, self.table.reference)
+        if lacking:
             self.set(enabling(lacking))
-        delta.overwrite_once(rows, reference, self.write.step)
 
     def _commit_unless_passed(self, act: Callable[[Spark, str], None]) -> None:
         def once() -> None:

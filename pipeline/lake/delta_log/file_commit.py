@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from deltalake import DeltaTable
 
 from pipeline.lake.delta_log.column_statistics import statistics_text
-from pipeline.lake.delta_log.log_version import commit_info, extend_log, now
+from pipeline.lake.delta_log.log_version import NamedAction, commit_info, extend_log, now
 from pipeline.lake.delta_log.model import DataFile, LogEntry
-from pipeline.lake.delta_log.version_checksum import with_files
+from pipeline.lake.delta_log.version_checksum import with_files, with_table
 from pipeline.lake.delta_step import Step
 
 
@@ -24,10 +23,12 @@ def commit_files(
     *,
     operation: str,
     metrics: Mapping[str, int],
+    table: Sequence[NamedAction] = (),
 ) -> bool:
     """Commit files as a step, as `extend_log` does.
 
-    `removed`: entries of files without a deletion vector and without partition values.
+    `removed`: entries of files without a deletion vector and without partition values; `table`:
+    what else the commit changes, of the table itself.
     """
     info = {
         **commit_info(operation, {}, step.note),
@@ -36,10 +37,13 @@ def commit_files(
     }
     adds, removes = [*map(_add, added)], [*map(_remove, removed)]
     done = {"appId": step.app, "version": step.version, "lastUpdated": now()}
-    actions: list[Mapping[str, Any]] = [{"txn": done}]
+    actions = [*table, {"txn": done}]
     actions += [{"remove": file} for file in removes] + [{"add": file} for file in adds]
-    after = partial(with_files, done=done, added=adds, removed=removes)
-    return extend_log(opened, folder, info, actions, after)
+
+    def checksum_after(before: Mapping[str, Any]) -> Mapping[str, Any]:
+        return with_files(with_table(before, table), done=done, added=adds, removed=removes)
+
+    return extend_log(opened, folder, info, actions, checksum_after)
 
 
 def _add(file: DataFile) -> dict[str, Any]:

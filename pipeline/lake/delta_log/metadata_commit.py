@@ -14,14 +14,23 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from pipeline.lake.delta_log.log_version import begin_log, commit_info, extend_log, now, to_json
+from pipeline.lake.delta_log.log_version import (
+    NamedAction,
+    begin_log,
+    commit_info,
+    extend_log,
+    now,
+    to_json,
+)
 from pipeline.lake.delta_log.table_log import CLUSTERING, names_in_files
-from pipeline.lake.delta_log.version_checksum import of_empty_table, with_domain, with_metadata
+from pipeline.lake.delta_log.version_checksum import of_empty_table, with_table
 
 _READ_AND_WRITE = 3, 7
 """The versions of a protocol that lists its features, for readers and writers."""
 _OF_WRITERS = ("appendOnly", "invariants")
 """Features that tables have always had, and that a list of features has to name."""
+_CLUSTERED = "clustering"
+"""The feature of clustered tables."""
 
 
 def create_table(
@@ -88,13 +97,24 @@ def set_columns(opened: DeltaTable, folder: str, schema: str, note: str) -> bool
 def set_clustering(opened: DeltaTable, folder: str, columns: Sequence[str], note: str) -> bool:
     """Cluster a table by these columns, as `extend_log` commits; return False, with nothing
     committed, if it was created without clustering."""
-    if "clustering" not in (opened.protocol().writer_features or ()):
+    if _CLUSTERED not in (opened.protocol().writer_features or ()):
         return False
     names = names_in_files(opened)
     domain = _clustering([names[column] for column in columns])
     info = commit_info("CLUSTER BY", {"newClusteringColumns": ",".join(columns)}, note)
-    after = partial(with_domain, domain=domain)
-    return extend_log(opened, folder, info, [{"domainMetadata": domain}], after)
+    actions = [{"domainMetadata": domain}]
+    return extend_log(opened, folder, info, actions, partial(with_table, actions=actions))
+
+
+def replaced_columns(
+    opened: DeltaTable, schema: str, clustered_by: Sequence[str]
+) -> list[NamedAction]:
+    """Return the actions that give a table without column mapping other columns, and cluster it by
+    some of them, for a commit that replaces all its files. `schema`: as for `create_table`."""
+    actions: list[NamedAction] = [{"metaData": {**_metadata(opened), "schemaString": schema}}]
+    if _CLUSTERED in (opened.protocol().writer_features or ()):
+        actions.append({"domainMetadata": _clustering(clustered_by)})
+    return actions
 
 
 def _metadata(opened: DeltaTable) -> dict[str, Any]:
@@ -114,9 +134,9 @@ def _metadata(opened: DeltaTable) -> dict[str, Any]:
 def _set(
     opened: DeltaTable, folder: str, metadata: Mapping[str, Any], info: Mapping[str, Any]
 ) -> bool:
-    after = partial(with_metadata, metadata=metadata)
     blind = {**info, "isBlindAppend": True}
-    return extend_log(opened, folder, blind, [{"metaData": metadata}], after)
+    actions = [{"metaData": metadata}]
+    return extend_log(opened, folder, blind, actions, partial(with_table, actions=actions))
 
 
 def _fields(schema: str) -> dict[str, str]:
@@ -129,7 +149,7 @@ def _protocol(features: Collection[str], *, clustered: bool) -> dict[str, Any]:
     reader, writer = _READ_AND_WRITE
     if not (features or clustered):
         return {"minReaderVersion": 1, "minWriterVersion": 2}
-    own = {"clustering", "domainMetadata"} if clustered else set()
+    own = {_CLUSTERED, "domainMetadata"} if clustered else set()
     found = {
         "minReaderVersion": reader if features else 1,
         "minWriterVersion": writer,

@@ -8,7 +8,7 @@ fields that the protocol does not have.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pipeline.lake.delta_log.column_features import DELETION_VECTORS
@@ -51,15 +51,19 @@ def of_empty_table(
     }
 
 
-def with_metadata(before: Mapping[str, Any], metadata: LogAction) -> dict[str, Any]:
-    """Return the checksum of a version that changes a table's metadata."""
-    return {**before, "metadata": metadata}
-
-
-def with_domain(before: Mapping[str, Any], domain: LogAction) -> dict[str, Any]:
-    """Return the checksum of a version that changes the metadata of a domain."""
-    others = [one for one in before["domainMetadata"] if one["domain"] != domain["domain"]]
-    return {**before, "domainMetadata": [*others, domain]}
+def with_table(
+    before: Mapping[str, Any], actions: Iterable[Mapping[str, LogAction]]
+) -> dict[str, Any]:
+    """Return the checksum of a version that changes a table's metadata, or those of a domain;
+    `actions`: by their names."""
+    found = dict(before)
+    for action in actions:
+        if "metaData" in action:
+            found["metadata"] = action["metaData"]
+        if domain := action.get("domainMetadata"):
+            others = [one for one in found["domainMetadata"] if one["domain"] != domain["domain"]]
+            found["domainMetadata"] = [*others, domain]
+    return found
 
 
 def with_files(

@@ -127,7 +127,9 @@ ROOMS = {
         "change_stats changes drift faults fold fold_partial holds images key_checks keyless "
         "log_facts patched_json refusals small_batch steps transactions xa"
     ),
-    "pipeline.gold.local": "drift fold fold_partial keyless merge row_numbers seed table",
+    "pipeline.gold.local": (
+        "drift fold fold_partial keyless merge overwrite row_numbers seed table"
+    ),
     "pipeline.gold.plan": (
         "batch_plan cuts_table publication reach rebuild stopped_tables table_inspection "
         "table_refresh until verification_points"
