@@ -164,6 +164,14 @@ MUTANTS = (
         compiled=True,
     ),
     Mutant(
+        "rows from before an ALTER TABLE kept beside the converted ones",
+        "pipeline/gold/local/overwrite.py",
+        "target.replace(files.to_pylist(), rows",
+        "target.replace([], rows",
+        ("tests/spark/pipeline/gold/local/test_overwrite.py",),
+        compiled=True,
+    ),
+    Mutant(
         "columns that MINIMAL images leave out set to NULL",
         "pipeline/gold/local/fold_partial.py",
         "known[name] = place != _NONE",
