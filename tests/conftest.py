@@ -124,6 +124,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Return one Spark session with Delta for the whole run, on two cores."""
     from pipeline.settings import Settings
     from pipeline.spark.session import JAVA_OPTIONS, QUICK, session
+    from tests.support.spark.cheap_spark import LOCAL_FILES
 
     conf = {
         "spark.sql.shuffle.partitions": "2",
@@ -143,9 +144,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.databricks.delta.delta.log.cacheSize": "32",
         # By default, Delta's VACUUM lists the files of any table in 10,000 tasks.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
-        # By default, Hadoop writes a checksum file for each file and starts a chmod for both.
-        "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-        "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+        **LOCAL_FILES,
     }
     options = {"master": "local[2]", "conf": conf}
     started = session(Settings.load(None, spark=options), "binlake tests", connector=True)

@@ -1,8 +1,8 @@
 """The layers by spark-submit on a cluster: a master, and workers that lack Binlake.
 
-They get the wheel alone and compile its kernels once for all of them; one worker is killed while
-silver decodes on it. Others are killed while their tasks write; no commit refers to the
-half-written files.
+They get the wheel alone, and use the kernels in a cache that they share, or compile them once for
+all of them. One worker is killed while silver decodes on it. Others are killed while their tasks
+write; no commit refers to the half-written files.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +23,20 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 from decoder.kernels.cache import cache_folder
+from decoder.stream import warm
 from demo.run import FOLDER as DEMO
 from pipeline.lake import Lake, delta
+from pipeline.observe.progress import QuietProgress
+from pipeline.settings import Settings
 from tests.e2e.conftest import Run
+from tests.support.lake.run_layers import run_layers
+from tests.support.lake.table_rows import read_table
 from tests.support.servers.mysql import MySQLServer
+from tests.support.spark.cheap_spark import LOCAL_FILES
+from tests.support.spark.no_spark import NEVER_STARTED
 from tests.support.spark.spark_cluster import (
     JOB_SECONDS,
     ROOT,
@@ -88,6 +97,7 @@ class Jobs:
         self._conf.write_text(yaml.safe_dump(dict(conf)))
         self._settings = {
             "spark.ui.enabled": "false",
+            **LOCAL_FILES,
             "spark.executorEnv.BINLAKE_CACHE": str(self.cache),
             # Log each compiled kernel that is saved or loaded.
             "spark.executorEnv.NUMBA_DEBUG_CACHE": "1",
@@ -112,6 +122,10 @@ class Jobs:
         """Return the folder of compiled kernels, whose name depends on this source code."""
         return self.cache / cache_folder().name
 
+    def kernels(self) -> dict[Path, int]:
+        """Return the compiled kernels, each with its file's number."""
+        return {path: path.stat().st_ino for path in self.compiled().rglob("*.nbc")}
+
     def plans(self) -> int:
         """Return the number of plans and records in the ledger."""
         return plans(self.lake)
@@ -132,11 +146,13 @@ def held(file: Path) -> Iterator[Callable[[], list[int]]]:
         yield lambda: list(map(int, waits.findall(Path("/proc/locks").read_text())))
 
 
-def saved(workers: list[Worker]) -> dict[str, Counter[str]]:
-    """Return by application the kernels that its executors saved: each was compiled once."""
+def saved(workers: list[Worker], earlier: Collection[str] = ()) -> dict[str, Counter[str]]:
+    """Return by application, except the earlier ones, how often its executors saved each kernel."""
     found: dict[str, Counter[str]] = {}
     for worker in workers:
         for app, line in worker.log_lines():
+            if app in earlier:
+                continue
             of_app = found.setdefault(app, Counter())
             if match := SAVED.search(line):
                 of_app[match[1]] += 1
@@ -213,9 +229,10 @@ def require_uncommitted(interrupted: Interrupted) -> None:
     assert interrupted.name not in added.column("path").to_pylist()
 
 
-def gold(spark: SparkSession, lake: Path, table: str) -> pa.Table:
-    """Return all columns, including those that identify a row's transaction."""
-    return delta.read(spark, Lake(str(lake)).gold("shop", table)).orderBy("id").toArrow()
+def gold(lake: Path, table: str) -> tuple[StructType, pa.Table]:
+    """Return the schema and all columns, including those that identify a row's transaction."""
+    schema, rows = read_table(Lake(str(lake)).gold("shop", table))
+    return schema, rows.sort_by("id")
 
 
 def test_workers_have_every_package_but_binlake(tmp_path: Path) -> None:
@@ -225,17 +242,34 @@ def test_workers_have_every_package_but_binlake(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1] == "ModuleNotFoundError: No module named 'pipeline'"
 
 
-@pytest.mark.long
+def copy_kernels(cache: Path) -> None:
+    """Copy the suite's compiled kernels into another cache."""
+    warm()
+    unfinished = shutil.ignore_patterns("*.tmp.*")  # of a process that compiles more meanwhile
+    shutil.copytree(cache_folder(), cache / cache_folder().name, ignore=unfinished)
+
+
+@pytest.mark.parametrize(
+    "compile_kernels", [False, pytest.param(True, marks=pytest.mark.long)], ids=["cached", "empty"]
+)
 def test_the_layers_on_a_cluster_that_loses_a_worker(
-    cluster: SparkCluster, spark: SparkSession, run: Run, folder: Path, wheel: Path
+    cluster: SparkCluster, tmp_path: Path, wheel: Path, compile_kernels: bool
 ) -> None:
-    jobs = Jobs(cluster, folder, folder / "cache", wheel)
+    before = saved(cluster.workers).keys()
+    jobs = Jobs(cluster, tmp_path, tmp_path / "cache", wheel)
+    if not compile_kernels:
+        copy_kernels(jobs.cache)
+    copied = jobs.kernels()
     jobs.run("bronze")
-    (compilations,) = saved(cluster.workers).values()
-    assert set(compilations.values()) == {1}, "each kernel is compiled once for both workers"
-    kernels = {path: path.stat().st_ino for path in jobs.compiled().rglob("*.nbc")}
-    # Nothing is known of the process beside the worker, which compiles from the other end.
-    assert {Path(name) for name in compilations} < kernels.keys()
+    (compilations,) = saved(cluster.workers, before).values()
+    kernels = jobs.kernels()
+    if compile_kernels:
+        assert set(compilations.values()) == {1}, "each kernel is compiled once for both workers"
+        # Nothing is known of the process beside the worker, which compiles from the other end.
+        assert {Path(name) for name in compilations} < kernels.keys()
+    else:
+        assert not compilations, "kernels that the cache has are not compiled"
+        assert kernels == copied
 
     lost: list[Worker] = []
 
@@ -262,24 +296,26 @@ def test_the_layers_on_a_cluster_that_loses_a_worker(
 
     jobs.run("silver", meanwhile=kill_a_worker)
     (killed,) = lost
-    (other,) = (worker for worker in cluster.workers if worker is not killed)
+    (other,) = (worker for worker in cluster.workers if worker.is_alive)
     cluster.add_worker()
     jobs.run("gold")
 
-    of_bronze, *later = saved(cluster.workers).items()
+    of_bronze, *later = saved(cluster.workers, before).items()
     assert (of_bronze[1], len(later)) == (compilations, 2)
     assert not any(found for _, found in later), "later jobs compile nothing"
-    assert {path: path.stat().st_ino for path in jobs.compiled().rglob("*.nbc")} == kernels
+    assert jobs.kernels() == kernels
     silver = later[0][0]
     assert any(LOADED in line for app, line in other.log_lines() if app == silver)
     interrupted, _ = stages(killed, silver)[-1]
     assert (interrupted, False) in stages(other, silver), "the lost task ran again"
 
-    run(DEMO / "binlogs", folder / "local", **CONF)
+    local = tmp_path / "local"
+    paths = {"binlogs": str(DEMO / "binlogs"), "lake": str(local)}
+    run_layers(NEVER_STARTED, Settings.load(None, source="shop", **paths, **CONF), QuietProgress())
     for table in ("customers", "orders"):
-        expected = gold(spark, folder / "local", table)
-        assert gold(spark, jobs.lake, table).equals(expected)
-        assert len(expected) > 200
+        expected = gold(local, table)
+        assert gold(jobs.lake, table) == expected
+        assert len(expected[1]) > 200
 
 
 def logged(server: MySQLServer) -> None:
@@ -300,12 +336,12 @@ def test_workers_killed_while_writing_cost_only_a_retry(
     mysql: MySQLServer,
     spark: SparkSession,
     run: Run,
-    folder: Path,
     tmp_path: Path,
     wheel: Path,
 ) -> None:
     logged(mysql)
-    jobs = Jobs(cluster, tmp_path, folder / "cache", wheel, mysql.binlog_folder, LARGE)
+    copy_kernels(tmp_path / "cache")
+    jobs = Jobs(cluster, tmp_path, tmp_path / "cache", wheel, mysql.binlog_folder, LARGE)
     lake = Lake(str(jobs.lake))
     killed = {
         "bronze": Interrupted(cluster, Path(lake.segments)),

@@ -23,6 +23,7 @@ from typing import Any, TypeAlias, TypeVar
 from pipeline.spark.jars import connector_jars, delta_jars, spark_home
 from pipeline.spark.java import java_home
 from tests.support.servers.server import free_port
+from tests.support.spark.cheap_spark import JAVA
 
 ROOT = Path(__file__).parents[3]
 HOST = "127.0.0.1"
@@ -88,12 +89,14 @@ class SparkCluster:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Return the settings to submit an application with: the workers' Python, and memory
-        limits.
+        """Return the settings to submit an application with: the workers' Python, Java's options,
+        and memory limits.
         """
         return {
             "spark.pyspark.python": str(self.python),
             "spark.executor.memory": "512m",
+            "spark.driver.extraJavaOptions": JAVA,
+            "spark.executor.extraJavaOptions": JAVA,
             "spark.log.level": "WARN",
         }
 
@@ -143,7 +146,8 @@ class SparkCluster:
                     "SPARK_HOME": str(spark_home()),
                     "SPARK_LOCAL_IP": HOST,
                     "SPARK_DAEMON_MEMORY": "256m",
-                    "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC",
+                    "SPARK_DAEMON_JAVA_OPTS": JAVA,
+                    "SPARK_LAUNCHER_OPTS": JAVA,
                     "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
                     **environment,
                 },
