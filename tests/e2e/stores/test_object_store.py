@@ -64,6 +64,7 @@ def binlake(store: ObjectStore, command: str, *arguments: str | Path) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_from_archives_in_one_bucket_to_a_table_in_another(
     spark: SparkSession,
     mysql_factory: MySQLFactory,
