@@ -31,19 +31,26 @@ from pipeline.lake.delta_log.table_log import features_of
 from pipeline.lake.delta_step import Step
 from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.locks.lock import local_path
+from pipeline.settings.settings import MIB
 
-_MOST_ROWS = 4096
-"""The largest new values, VECTORs and BINARYs that are padded, have at most 64 KiB."""
+_MOST_ROWS, _MOST_BYTES = 1024, 4 * MIB
+"""Limits on the rows to convert, and their size: Spark has them all, with the new values, in memory
+at once. The longest of these, padded VECTORs and BINARYs, have at most 64 KiB."""
+_NEW_BYTES = 16 * MIB
+"""Limit on the size of the values that `HeldRows.added` counts."""
+_STATISTICS_COLUMNS = "delta.dataSkippingStatsColumns"
+"""A property that names columns, which may go."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldRows:
     """The rows of a table's version, which `converted` returns with the columns of another table,
-    or of a later version."""
+    or of a later version; `added`: bytes of new values in each row, of any length."""
 
     reference: str
     version: int
     converted: Callable[[pa.Table], pa.Table]
+    added: int = 0
 
     def read(self, columns: pa.Schema) -> pa.Table:
         """Return the converted rows; raise LeftToSparkError if they are many."""
@@ -53,8 +60,9 @@ class HeldRows:
         opened = DeltaTable(folder, version=self.version)
         kept = small_table(opened, folder, spark_schema(plain(opened.schema())).fields, {})
         rows = kept.joined(found for _, found in kept.files())
-        if len(rows) > _MOST_ROWS:
-            raise LeftToSparkError(f"it has {len(rows)} rows to convert")
+        most = min(_MOST_ROWS, _NEW_BYTES // max(self.added, 1))
+        if len(rows) > most or rows.nbytes > _MOST_BYTES:
+            raise LeftToSparkError(f"it has {len(rows)} rows, {rows.nbytes} bytes, to convert")
         return self.converted(rows).cast(columns)
 
 
@@ -76,6 +84,8 @@ def overwrite_without_spark(
         require_usual(opened, files)
         if COLUMN_MAPPING in features_of(opened):
             raise LeftToSparkError("its new columns need other names in files")
+        if _STATISTICS_COLUMNS in opened.metadata().configuration:
+            raise LeftToSparkError("it names the columns with statistics")
         columns = plain(Schema.from_json(schema.json()))
         rows = columns.empty_table() if held is None else held.read(columns)
         target = SmallTable(opened, counted(folder, columns), columns, files)

@@ -178,10 +178,14 @@ def change_without_spark(write: Write, change: Callable[[DeltaTable, str, Step],
 
 @contextmanager
 def _left_to_spark() -> Iterator[None]:
-    """Leave what cannot be read or written here to Spark: it may be able to, or says why not."""
+    """Leave what cannot be read or written here to Spark: it may be able to, or says why not.
+
+    A step that is committed already is done: Spark skips it. Python has no times outside of the
+    years 1 to 9999 (OverflowError).
+    """
     try:
         yield
-    except (DeltaError, OSError, pa.ArrowException) as error:
+    except (DeltaError, OSError, pa.ArrowException, OverflowError, ValueError) as error:
         raise LeftToSparkError(str(error)) from error
 
 
@@ -212,7 +216,7 @@ def fill_without_spark(
         target = small_table(opened, folder, columns, {})
         files = target.files()
         rows = target.joined(found for _, found in files)
-        if len(rows) * sum(map(len, texts.values())) > _DECODED_BYTES:
+        if len(rows) * sum(len(text.encode()) for text in texts.values()) > _DECODED_BYTES:
             raise LeftToSparkError("its new values are too large for memory")
         for name, text in texts.items():
             place = target.schema.get_field_index(name)

@@ -53,7 +53,7 @@ def alter_table(change: TableChange) -> None:
         _by_metadata(change, steps)
     elif steps is not None:
         rows = partial(_rewritten, steps=steps, schema=change.schema, vouched=change.vouched)
-        write_values(lambda: _rewrite(change, base, rows), change.item.lsn)
+        write_values(lambda: _rewrite(change, base, steps, rows), change.item.lsn)
     change.cluster()
 
 
@@ -195,15 +195,21 @@ def typed(text: str | None, kind: st.DataType) -> str:
 # --- by rewriting ---------------------------------------------------------------------------------
 
 
-def _rewrite(change: TableChange, base: int, rows: Callable[[DataFrame], DataFrame]) -> None:
-    """Replace the table's rows by what `rows` makes of those of version `base`."""
+def _rewrite(
+    change: TableChange,
+    base: int,
+    steps: Sequence[ColumnStep],
+    rows: Callable[[DataFrame], DataFrame],
+) -> None:
+    """Replace the table's rows by what `rows` makes of those of version `base` in these steps."""
     reference = change.table.reference
 
     def converted(held: pa.Table) -> pa.Table:
         frame = local(change.rewriting, change.session, held, spark_schema(held.schema))
         return rows(frame).toArrow()
 
-    if not change.overwrite_here(HeldRows(reference, base, converted)):
+    added = sum(len((step.text or "").encode()) for step in steps)
+    if not change.overwrite_here(HeldRows(reference, base, converted, added)):
         change.overwrite(rows(delta.read(change.rewriting, reference, version=base)))
 
 

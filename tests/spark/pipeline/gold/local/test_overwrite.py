@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from pipeline.lake import delta
 from pipeline.lake.delta_log.spark_types import local_frame
 from pipeline.lake.delta_step import Step
 from pipeline.lake.sql_text import in_sql
+from pipeline.settings.settings import MIB
 from tests.support.spark.no_spark import NEVER_STARTED
 
 BEFORE = (
@@ -144,7 +146,14 @@ def mark_rows_deleted(spark: SparkSession, table: str, _: pytest.MonkeyPatch) ->
     spark.sql(f"DELETE FROM {in_sql(table)} WHERE id = 2")
 
 
-@pytest.mark.parametrize("make", [keep_many_rows, map_columns, mark_rows_deleted])
+def name_columns_with_statistics(spark: SparkSession, table: str, _: pytest.MonkeyPatch) -> None:
+    alter = f"ALTER TABLE {in_sql(table)} SET TBLPROPERTIES"
+    spark.sql(f"{alter} ('delta.dataSkippingStatsColumns' = 'code')")
+
+
+@pytest.mark.parametrize(
+    "make", [keep_many_rows, map_columns, mark_rows_deleted, name_columns_with_statistics]
+)
 def test_what_is_unusual_is_left_to_spark(
     spark: SparkSession,
     table: str,
@@ -163,3 +172,18 @@ def test_rows_that_do_not_have_the_new_columns_types_are_left_to_spark(table: st
         table, 2, lambda rows: pa.table({name: ["x"] * len(rows) for name in AFTER.names})
     )
     assert not replaced(table, wrong)
+
+
+def test_times_that_python_does_not_have_are_left_to_spark(spark: SparkSession, table: str) -> None:
+    after_9999 = "timestamp_ntz'9999-12-31 23:59:59' + interval 1 second"
+    late = f"SELECT 4, 'd', 0D, {after_9999}, 10L"
+    delta.append_once(spark.sql(late).toDF(*BEFORE.names), table, Step("test", 3))
+    assert not replaced(table, HeldRows(table, 3, lambda rows: rows), BEFORE)
+    assert DeltaTable(table).version() == 3
+
+
+@pytest.mark.parametrize(("size", "done"), [(5 * MIB, True), (6 * MIB, False)])
+def test_long_new_values_of_all_rows_are_left_to_spark(
+    table: str, held: HeldRows, size: int, done: bool
+) -> None:
+    assert replaced(table, replace(held, added=size)) == done
