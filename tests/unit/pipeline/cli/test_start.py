@@ -64,7 +64,7 @@ def first_words(*command: str | Path, word: str) -> float:
         (("status", "--lake", "{lake}"), "Reading the lake …"),
         (("verify", "--lake", "{lake}"), "Verifying gold …"),
         (("inspect", "{logs}/log.000001"), "Reading log.000001 …"),
-        (("check", "--server", "mysql://me@127.0.0.1:1"), "Asking the server …"),
+        (("check", "--server", "mysql://me@127.0.0.1:1"), "Querying the server …"),
         (("capture", "--server", "mysql://me@127.0.0.1:1", "--to", "{logs}"), "Starting …"),
     ],
 )
