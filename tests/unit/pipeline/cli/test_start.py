@@ -100,6 +100,12 @@ def start(*command: str | Path, word: str, patience: float = PATIENCE) -> Start:
     return Start(shown.decode(errors="replace"), usage.ru_utime + usage.ru_stime)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> None:
+    """Have the modules' bytecode written, which an installation has."""
+    subprocess.run([sys.executable, "-m", "pipeline.cli", "-V"], check=True, capture_output=True)
+
+
 @pytest.mark.parametrize(
     ("command", "word"), FIRST_WORDS.items(), ids=[command for command, *_ in FIRST_WORDS]
 )
