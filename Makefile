@@ -35,7 +35,7 @@ demo: $(READY)  ## replicate a small shop's recorded binlogs, and show the table
 airflow: $(READY)  ## start a local Airflow with Binlake's DAGs and that shop
 	@$(BIN)/python -m demo.in_airflow
 
-setup: $(READY)  ## only install everything into .venv
+setup: $(READY)  ## install everything into .venv, and run nothing
 
 wheel: $(READY)  ## build dist/binlake-….whl, for spark-submit and Databricks
 	rm -f dist/*.whl

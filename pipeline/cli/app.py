@@ -217,7 +217,7 @@ def runs(
 def report(
     html: Annotated[
         str,
-        typer.Option("--html", metavar="FILE", help="Write the page there: a path or URL."),
+        typer.Option("--html", metavar="FILE", help="File to write the page to, as a path or URL."),
     ],
     lake: LakeFolderOption = None,
     source: Annotated[
@@ -254,8 +254,8 @@ def verify(
         typer.Option(
             "--against",
             metavar="TARGET",
-            help="Compare with a server (mysql://user@host:port, or the word server for that of"
-            " the settings or BINLAKE_SERVER), or with a file that the program of --script wrote.",
+            help="Compare with a server (mysql://user@host:port, or 'server' for the one in the"
+            " settings or BINLAKE_SERVER), or with a file that the script of --script wrote.",
         ),
     ] = None,
     wait: Annotated[
@@ -264,8 +264,8 @@ def verify(
             "--wait",
             callback=between(0),
             metavar="SECONDS",
-            help="How long to wait until gold catches up with the server, and before that until"
-            " a replica catches up with gold; 0: do not wait.",
+            help="How long to wait for a replica to catch up with gold, and then for gold to"
+            " catch up with the server; 0: do not wait.",
         ),
     ] = 600,
     script: Annotated[
@@ -273,13 +273,13 @@ def verify(
         typer.Option(
             "--script",
             metavar="FILE",
-            help="Only write the program whose file --against takes.",
+            help="Write the script that creates the file for --against, and exit.",
         ),
     ] = None,
     json: JsonOption = False,
     output: Output,
 ) -> None:
-    """Compute checksum and row count of each gold table; compare them with a server."""
+    """Compute the checksum and the row count of each gold table; compare them with a server."""
     if script is not None:
         from pipeline.verify.script import write_script
 
@@ -342,8 +342,8 @@ def config(
 ) -> None:
     """Validate settings and print the effective ones, secrets as ***.
 
-    Needs neither Spark nor a server. Prints every mistake, with exit code 2; with --quiet nothing
-    else.
+    Needs neither Spark nor a server. Prints every mistake, and exits with 2 if there is one.
+    With --quiet it prints only mistakes.
     """
     with starting("Reading the settings …", output):
         from pipeline.settings.conf_file import as_json, as_yaml
@@ -356,7 +356,7 @@ def config(
 _GROUPS: Mapping[str, Sequence[Callable[..., None]]] = {
     "Replicate": (sync, run, ingest, decode, apply, retry),
     "Source server": (init, check, capture, seed),
-    "Look at a lake or a log": (status, runs, report, verify, read, dbt_sources, inspect),
+    "Inspect a lake or a log": (status, runs, report, verify, read, dbt_sources, inspect),
     "Settings and upkeep": (config, maintain),
 }
 """All commands, as `binlake --help` groups them."""

@@ -110,7 +110,8 @@ UntilOption = Annotated[
     typer.Option(
         "--until",
         metavar="POSITION",
-        help="Stop gold there: a time (2026-11-22T10:00:00Z), a GTID, FILE:POSITION or an LSN.",
+        help="Apply up to this position: a time (2026-11-22T10:00:00Z), a GTID, FILE:POSITION or"
+        " an LSN.",
     ),
 ]
 DryRunOption = Annotated[
@@ -132,8 +133,8 @@ EveryOption = Annotated[
     typer.Option(
         "--every",
         metavar="DURATION",
-        help="Keep running, and start a round this often (30s, 5m; 0s: one after the other) until"
-        " SIGTERM or Ctrl-C, which let the round under way end.",
+        help="Keep running, and start a round this often (30s, 5m; 0s: back to back). Stops after"
+        " the current round on SIGTERM or Ctrl-C.",
     ),
 ]
 

@@ -81,7 +81,7 @@ def sync(
 ) -> NoReturn:
     """Capture a server, seed what gold lacks, and run: once or repeatedly.
 
-    With --every it keeps running until SIGTERM or Ctrl-C, which let the round under way end.
+    With --every it keeps running, and stops after the current round on SIGTERM or Ctrl-C.
     """
     capture = "capture", {"to": to}
     synchronize(output, capture, every=every, captures=True, **asdict(places), server=server)

@@ -42,7 +42,7 @@ def init(
     With --conf, the server, how to log in there, and the places come from that file; the options
     override it. The password is not written: it comes from the environment or a file.
     """
-    with starting("Asking the server …", output):
+    with starting("Querying the server …", output):
         from pipeline.run.setup.proposal import Given
         from pipeline.run.setup.settings_file import show, write_settings
         from pipeline.source.server.login import login
@@ -67,7 +67,7 @@ def check(
     It covers the server's settings and tables, and the account's grants. Exits with 3 if a problem
     must be fixed. With --verbose it also explains the settings that need no change.
     """
-    with starting("Asking the server …", output):
+    with starting("Querying the server …", output):
         from pipeline.source import check_server
         from pipeline.source.check.report import show
 

@@ -38,8 +38,8 @@ def read(
         typer.Option(
             "--at",
             metavar="POSITION",
-            help="The last snapshot with nothing later: a time (2026-11-22T10:00:00Z), a GTID,"
-            " FILE:POSITION or an LSN. By default, the last one.",
+            help="Copy the last snapshot at or before this position: a time"
+            " (2026-11-22T10:00:00Z), a GTID, FILE:POSITION or an LSN. By default, the last one.",
         ),
     ] = None,
     tables: TablesOption = None,
@@ -90,7 +90,7 @@ def dbt_sources(
         typer.Option(
             "--warn-after",
             metavar="DURATION",
-            help="dbt warns if a table's last change is older: 36h, 2 days, or forever.",
+            help="Age of a table's last change from which dbt warns: 36h, 2 days, or forever.",
         ),
     ] = "1 day",
     error_after: Annotated[
@@ -98,7 +98,7 @@ def dbt_sources(
         typer.Option(
             "--error-after",
             metavar="DURATION",
-            help="dbt fails if a table's last change is older: 36h, 2 days, or forever.",
+            help="Age of a table's last change from which dbt fails: 36h, 2 days, or forever.",
         ),
     ] = "forever",
     output: Output,

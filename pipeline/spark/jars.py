@@ -128,10 +128,21 @@ def _resolve(
 
 
 def spark_home() -> Path:
-    """Return the Spark folder of the installed pyspark."""
+    """Return the Spark folder of the installed pyspark.
+
+    Raises MissingRequirementError if there is none, or no bash for the scripts in it.
+    """
     spec = find_spec("pyspark")
-    if spec is None or spec.origin is None or shutil.which("sh") is None:
-        raise MissingRequirementError("pyspark is not installed.", remedy="pip install pyspark")
+    if spec is None or spec.origin is None:
+        raise MissingRequirementError(
+            "Spark is not installed (no pyspark).",
+            remedy="Run: pip install 'binlake[spark]', or pip install '.[spark]' in a clone.",
+        )
+    if shutil.which("bash") is None:
+        raise MissingRequirementError(
+            "Spark cannot start: its scripts need bash, which is not in PATH.",
+            remedy="Install bash, or add its folder to PATH.",
+        )
     return Path(spec.origin).parent
 
 

@@ -74,7 +74,7 @@ def continuously(
     essential chore failed.
 
     `captures`: also capture the server, and first seed what gold lacks. Otherwise ingest what
-    others copy to `binlogs`. A signal lets the round under way end, a second one ends the process.
+    others copy to `binlogs`. The first signal ends it after the current round, the second at once.
     Raises an error that a retry cannot fix.
     """
     sync = settings.sync
