@@ -48,8 +48,8 @@ def documented_tables() -> list[DocumentedTable]:
     return [
         DocumentedTable(
             "bronze/segments",
-            "A run of bytes of a log file, cut between transactions. The `content` of a file's rows"
-            " in order of `start_pos` and `part` is the file, byte for byte.",
+            "A run of bytes of a log file, split between transactions. The `content` of a file's"
+            " rows in order of `start_pos` and `part` is the file, byte for byte.",
             segments_table(lake).schema,
             {
                 "source": _SOURCE,
