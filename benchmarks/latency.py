@@ -95,7 +95,8 @@ def parse_arguments() -> argparse.Namespace:
 def fill(server: MySQLServer, count: int, rows: int) -> None:
     """Create the tables and their rows, then remove the logs: all is to be seeded.
 
-    The log then begins with a transaction: a lake has no cut before its first one, and seeds wait.
+    The log then begins with a transaction: before its first one a lake has no published snapshot,
+    and seeds wait.
     """
     server.execute(f"CREATE DATABASE {SCHEMA}")
     for number in range(count):

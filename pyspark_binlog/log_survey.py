@@ -141,7 +141,7 @@ class SurveyedFile:
 
     @property
     def end(self) -> int:
-        """Where its last whole transaction ends."""
+        """Position of the end of its last whole transaction."""
         return self.scan.boundary.position
 
     @property

@@ -69,7 +69,7 @@ class ReadOptions(Model):
 
     @property
     def locations(self) -> tuple[str, ...]:
-        """Where the logs are."""
+        """Paths or URLs of the logs."""
         return (self.paths or ()) if self.path is None else (self.path,)
 
     @property

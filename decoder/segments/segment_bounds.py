@@ -133,7 +133,7 @@ class Segmenter:
         """End the input: make a segment of the rest up to the last complete transaction."""
         self.framer.finish()
         if self.boundary.position > self._start.position and not self.changed:
-            self._cut(self.boundary)
+            self._split(self.boundary)
 
     def _follow(self, window: FramedWindow) -> None:
         """Make the segments that these events complete."""
@@ -192,20 +192,20 @@ class Segmenter:
         end = window.checkpoint_at(int(window.ends[last]))
         if end.position - self._start.position > self._limit:
             if self.boundary.position > self._start.position:
-                self._cut(self.boundary)
+                self._split(self.boundary)
             if end.position - self._start.position > self._limit:
                 transaction = self._note_inside(window, first, last)
                 for checkpoint, inside in transaction.inside:
-                    self._cut(checkpoint, inside)
+                    self._split(checkpoint, inside)
         self._set_boundary(end)
         if end.position - self._start.position >= self._target or self._inside:
-            self._cut(end)
+            self._split(end)
 
     def _set_boundary(self, checkpoint: Checkpoint) -> None:
         self.boundary = checkpoint
         self._transaction = None
 
-    def _cut(self, end: Checkpoint, inside: tuple[int, bytes] | None = None) -> None:
+    def _split(self, end: Checkpoint, inside: tuple[int, bytes] | None = None) -> None:
         """Add the segment up to `end`; `inside` is the transaction that is open there, if any.
 
         `inside` is the transaction's start and the events that the next segment needs from it.

@@ -1,4 +1,4 @@
-"""Carry out one plan of gold: apply every table, publish the cut, record the batch."""
+"""Carry out one plan of gold: apply every table, publish the snapshot, record the batch."""
 
 from __future__ import annotations
 
@@ -80,23 +80,23 @@ def carry_out(
 
 
 def _apply(run: LayerRun, plan: Plan, state: GoldState, seen: Seen | None) -> Applied:
-    """Apply all tables, publish the resulting cut, and record the batch."""
+    """Apply all tables, publish the resulting snapshot, and record the batch."""
     ledger = run.ledger
     before, record = GoldState.of(ledger), ledger.record("gold")
     batch = _batch(run, plan, state, before, seen)
     changes, stops = _apply_tables(batch)
     if stops:
         state = state_after_stops(state, before, stops, batch.facts.prepared)
-    # Otherwise the cut could contain rows read from silver while a full refresh was emptying it.
+    # Otherwise the snapshot could contain rows read from silver while a full refresh emptied it.
     ledger.refresh()
     if rebuild.is_overtaken(ledger, state):
         began = f"A full refresh of silver began after gold's batch {plan.batch} was planned"
         reason = f"{began}: no snapshot is published."
         raise ConcurrentRunError(reason, remedy="Run it again.")
-    looking = batch.few.looking if batch.few else run.spark
+    session = batch.few.session if batch.few else run.spark
     moved = seen.moved if seen else {}
     cut, written, published = publish(
-        run, state, batch.facts, Cut.of(record), plan.batch, looking, moved
+        run, state, batch.facts, Cut.of(record), plan.batch, session, moved
     )
     stopped = bool(stops) or published is not state
     state = published
@@ -141,11 +141,11 @@ def _batch(
         seed_facts(run, touched, items, state.cut_lsn),
         kept(run.spark, run.lake, state.cascades),
         drift_sample(run.settings.drift, plan.batch, len(touched), fresh=fresh),
-        Few(seen.facts.changes, _looking(run)) if are_few(seen.facts) else None,
+        Few(seen.facts.changes, _interpreted_session(run)) if are_few(seen.facts) else None,
     )
 
 
-def _looking(run: LayerRun) -> Spark:
+def _interpreted_session(run: LayerRun) -> Spark:
     """Return a session without code generation; unless Spark runs already, it starts when it is
     first needed."""
     spark = run.spark

@@ -1,6 +1,6 @@
-"""Gold's job: apply the changes in silver to gold's tables and publish a cut.
+"""Gold's job: apply the changes in silver to gold's tables and publish a snapshot.
 
-A cut is a consistent snapshot of all tables as of one commit (`pipeline.gold.plan.publication`).
+A published snapshot has all tables as of one commit (`pipeline.gold.plan.publication`).
 
 spark-submit pipeline/gold/job.py --source NAME --lake DIR [--conf FILE]
 """
@@ -142,7 +142,7 @@ def _is_due(ledger: Ledger) -> bool:
 def _require_until(run: LayerRun) -> None:
     """Raise SettingsError if silver does not have the position in `until`.
 
-    Checked before gold is rebuilt, since a rebuild that cannot reach it would publish no cut.
+    Checked before gold is rebuilt, since a rebuild that cannot reach it would publish no snapshot.
     """
     silver = silver_progress(run.ledger).plan
     if silver is not None:

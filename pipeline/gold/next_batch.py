@@ -1,4 +1,4 @@
-"""Plan gold's next batch from silver's cut, the timeline and the open faults."""
+"""Plan gold's next batch from silver's last batch, the timeline and the open faults."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ from pipeline.silver.plan.progress import silver_progress, silver_progress_ahead
 class Seen:
     """The data read to plan a batch, reused to carry it out.
 
-    `moved`: Delta versions of tables on which only maintenance has committed since the last cut.
+    `moved`: Delta versions of tables on which only maintenance has committed since the last
+    published snapshot.
     """
 
     items: Sequence[TimelineItem]
@@ -105,7 +106,7 @@ def plan_next(
     if draft is None:
         return Planned()
     previous, state, known, seen = draft.previous, draft.state, draft.known, draft.seen
-    waits, derived = draft.wanted < draft.decoded, DerivedCascades(known.cut_lsn)
+    waits, derived = draft.wanted < draft.decoded, DerivedCascades(known.upto)
     if not same(previous, state):
         # Rows of a table that is damaged or about to be emptied must not be used.
         unusable = {*known.damaged, *draft.refreshed}
@@ -155,17 +156,17 @@ def draft_next(
     batch = last.batch + 1 if last else 1
     decoded = silver.plan.last_lsn
     wanted = last_wanted(run, run.settings.until, previous.cut_lsn, decoded)
-    cut, seen = _look_ahead(run, previous, wanted)
+    upto, seen = _look_ahead(run, previous, wanted)
     start = previous.without_refusals() if again else previous
     damaged, moved = inspect(run, start)
-    refreshed = tables_to_refresh(run, start, refresh, damaged, seen.items, cut)
+    refreshed = tables_to_refresh(run, start, refresh, damaged, seen.items, upto)
     if refreshed:
         start = with_reset(start, refreshed, batch)
-        facts = facts_of(run, NO_LSN, cut, NO_LSN, cut_before=previous.cut_lsn)
+        facts = facts_of(run, NO_LSN, upto, NO_LSN, previous_cut_lsn=previous.cut_lsn)
         seen = replace(seen, facts=facts)
     seen = replace(seen, moved=moved)
     damaged = without(damaged, refreshed)
-    known = _known(run, silver.batch, cut, seen, previous, damaged)
+    known = _known(run, silver.batch, upto, seen, previous, damaged)
     state = plan_batch(start, known, run.settings)
     return Draft(previous, start, state, known, seen, refreshed, batch, wanted, decoded)
 
@@ -173,20 +174,20 @@ def draft_next(
 def _look_ahead(run: LayerRun, previous: GoldState, wanted: int) -> tuple[int, Seen]:
     """Return the last LSN that the next batch may reach, and the data read up to there."""
     building = previous.rebuild.under_way
-    cut = wanted if building else next_verification_point(run, previous.cut_lsn, wanted)
+    upto = wanted if building else next_verification_point(run, previous.cut_lsn, wanted)
     # From the first held table on: a prepared transaction may hold it until it is decided.
     waiting = [table.to_lsn for table in previous.tables.values() if table.held]
     low = min([previous.cut_lsn, *waiting])
     items = timeline(run)
-    cut = first_seed(items, previous.cut_lsn, cut)
-    facts = facts_of(run, low, cut, previous.xa_from, cut_before=previous.cut_lsn)
-    return cut, Seen(items, facts)
+    upto = first_seed(items, previous.cut_lsn, upto)
+    facts = facts_of(run, low, upto, previous.xa_from, previous_cut_lsn=previous.cut_lsn)
+    return upto, Seen(items, facts)
 
 
 def _known(
     run: LayerRun,
     silver_batch: int,
-    cut: int,
+    upto: int,
     seen: Seen,
     previous: GoldState,
     damaged: Mapping[TableName, Damage],
@@ -202,7 +203,7 @@ def _known(
     ]
     files = {row.ordinal: row.file for row in read_files(run.spark, run.lake, run.source)}
     places = _occupied(run, previous, seen.items)
-    return Known(silver_batch, cut, seen.items, faults, places, files, damaged)
+    return Known(silver_batch, upto, seen.items, faults, places, files, damaged)
 
 
 def _only_published(previous: GoldState, state: GoldState) -> GoldState | None:
@@ -268,7 +269,7 @@ def _with_cascades(
         faults = [fault for fault in derived.faults if fault not in known.faults]
         if derived.cut_lsn == state.cut_lsn and not faults:
             return state, replace(derived, again=again)
-        known = replace(known, cut_lsn=derived.cut_lsn, faults=[*known.faults, *faults])
+        known = replace(known, upto=derived.cut_lsn, faults=[*known.faults, *faults])
 
 
 def _occupied(
@@ -304,6 +305,10 @@ def timeline(run: LayerRun) -> list[TimelineItem]:
     return items
 
 
-def facts_of(run: LayerRun, low: int, high: int, xa_from: int, *, cut_before: int = 0) -> Facts:
+def facts_of(
+    run: LayerRun, low: int, high: int, xa_from: int, *, previous_cut_lsn: int = 0
+) -> Facts:
     """Return the facts of silver's transactions (see `gather`)."""
-    return gather(run.spark, run.lake, run.source, low, high, xa_from, cut_before=cut_before)
+    return gather(
+        run.spark, run.lake, run.source, low, high, xa_from, previous_cut_lsn=previous_cut_lsn
+    )

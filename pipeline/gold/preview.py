@@ -84,7 +84,7 @@ class _Ahead:
     decoded: int
 
     @property
-    def cut(self) -> int:
+    def upto(self) -> int:
         """The last transaction that would be applied, to all tables that nothing holds."""
         return self.after.cut_lsn if self.after.cut_held else max(self.wanted, self.after.cut_lsn)
 
@@ -92,16 +92,16 @@ class _Ahead:
 def preview(run: LayerRun) -> GoldPreview:
     """Return the work of a run on silver's current content; write nothing."""
     open_plan, before = run.ledger.open("gold"), GoldState.of(run.ledger)
-    batch, cut = open_plan.batch if open_plan else None, before.cut_lsn
+    batch, cut_lsn = open_plan.batch if open_plan else None, before.cut_lsn
     after = None if open_plan is None else GoldState.from_body(open_plan.body)
     begins = after is not None and after.rebuild.batch != before.rebuild.batch
     if begins or awaits_silver(run.ledger):
-        return GoldPreview(batch, cut, cut, (), awaits_silver=True)
+        return GoldPreview(batch, cut_lsn, cut_lsn, (), awaits_silver=True)
     ahead = _drafted(run) if after is None else _left(run, before, after)
     if ahead is None:
-        return GoldPreview(batch, cut, cut, ())
+        return GoldPreview(batch, cut_lsn, cut_lsn, ())
     tables, stops = tuple(_tables(run, ahead)), ahead.wanted < ahead.decoded
-    return GoldPreview(batch, cut, ahead.cut, tables, until_stops=stops)
+    return GoldPreview(batch, cut_lsn, ahead.upto, tables, until_stops=stops)
 
 
 def _drafted(run: LayerRun) -> _Ahead | None:
@@ -115,7 +115,8 @@ def _drafted(run: LayerRun) -> _Ahead | None:
 def _left(run: LayerRun, before: GoldState, after: GoldState) -> _Ahead:
     """Return the unfinished plan of an earlier run.
 
-    Parts of it may be done already; a new plan would take them for another program's changes.
+    Parts of it may already be applied; a new plan would mistake them for changes by another
+    program.
     """
     silver = silver_progress(run.ledger).plan
     decoded = silver.last_lsn if silver else after.cut_lsn
@@ -132,7 +133,7 @@ def _reached(ahead: _Ahead) -> dict[TableName, tuple[int, int]]:
     return {
         name: (
             before[name].to_lsn if name in before else 0,
-            table.to_lsn if table.held or table.to_lsn < after.cut_lsn else ahead.cut,
+            table.to_lsn if table.held or table.to_lsn < after.cut_lsn else ahead.upto,
         )
         for name, table in after.tables.items()
     }
@@ -199,7 +200,7 @@ def _changes(
     for rows in slices(run.spark, run.lake, run.source, low, high, _COLUMNS):
         prepared = pc.fill_null(pc.equal(rows.column("xa_end"), "prepare"), False)
         found += _counted(rows.filter(pc.invert(prepared)), moving)
-    facts = facts_of(run, low, high, before.xa_from, cut_before=before.cut_lsn)
+    facts = facts_of(run, low, high, before.xa_from, previous_cut_lsn=before.cut_lsn)
     for one in facts.prepared:
         found += _prepared(run, one, moving)
     return found

@@ -1,7 +1,7 @@
 """Apply the settings under `gold` to existing gold tables; new ones are created with them.
 
-In place: rows and the versions in published cuts stay. Each clause is due until the table's log
-shows that it was applied, so an interrupted run is resumed by the next one.
+In place: rows and the versions in published snapshots stay. Each clause is due until the table's
+log shows that it was applied, so an interrupted run is resumed by the next one.
 """
 
 from __future__ import annotations

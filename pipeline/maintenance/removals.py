@@ -46,10 +46,10 @@ class Bronze(Need):
 class MaintenancePlan:
     """The removals of a maintenance batch.
 
-    `cuts_from`: the first batch whose cut is kept. `bronze`: the files whose bytes are removed.
-    `silver`: the need before which silver's rows are removed. `removed`: the data removed from
-    silver up to this batch, by this plan and earlier ones. `cascades_upto`: the last of gold's
-    batches whose cascades are removed.
+    `cuts_from`: the first batch whose published snapshot is kept. `bronze`: the files whose bytes
+    are removed. `silver`: the need before which silver's rows are removed. `removed`: the data
+    removed from silver up to this batch, by this plan and earlier ones. `cascades_upto`: the last
+    of gold's batches whose cascades are removed.
     """
 
     cuts_from: int
@@ -122,9 +122,9 @@ def first_young(files: Sequence[FileRow], old: Collection[int]) -> int:
 
 
 def first_kept(cuts: Mapping[int, datetime | None], now: datetime, keep: timedelta) -> int:
-    """Return the batch of the oldest cut to keep, 0 without cuts; the last cut is always kept.
+    """Return the batch of the oldest snapshot to keep, 0 without any; the last one is always kept.
 
-    `cuts`: when each batch's cut was published, None if the batch is not finished.
+    `cuts`: when each batch's snapshot was published, None if the batch is not finished.
     """
     young = (n for n, at in sorted(cuts.items()) if at is None or at >= now - keep)
     return next(young, max(cuts, default=0))

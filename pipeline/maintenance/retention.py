@@ -1,6 +1,6 @@
 """Remove the rows in a maintenance plan: one idempotent commit for each table.
 
-Published cuts are removed first, so that no remaining cut has lost files. In silver,
+Published snapshots are removed first, so that no remaining one has lost files. In silver,
 changes are removed before transactions, since a transaction's row may say that its changes were
 rolled back. Some history is kept forever: the timeline, the rows of `bronze/files`, transactions
 seen before in logs that bronze has, and DDL of foreign keys, triggers and routines.

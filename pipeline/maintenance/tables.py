@@ -43,8 +43,8 @@ from pipeline.silver.decode.silver_tables import (
 class Table:
     """A table to maintain; `name` is its path in the lake.
 
-    `named`: for gold's tables the versions in kept cuts, of the table with the Delta id `delta_id`;
-    None for other tables. `wanted`: its options in the settings under `gold`.
+    `named`: for gold's tables the versions in kept snapshots, of the table with the Delta id
+    `delta_id`; None for other tables. `wanted`: its options in the settings under `gold`.
     """
 
     name: str
@@ -91,7 +91,7 @@ def tables_of_changes(lake: Lake, items: Sequence[TimelineItem]) -> list[Table]:
 
 
 def gold_tables(run: LayerRun, *, first: int = 0) -> list[Table]:
-    """Return the source's gold tables in published cuts, with the versions in these.
+    """Return the source's gold tables in published snapshots, with the versions in these.
 
     Cuts of batches before `first` and damaged tables are ignored.
     """
@@ -117,7 +117,7 @@ def gold_tables(run: LayerRun, *, first: int = 0) -> list[Table]:
 
 
 def _entries(cuts: pa.Table) -> Iterator[dict[str, Any]]:
-    """Yield the versions in cuts for each table and Delta id, ordered by the last cut."""
+    """Yield the versions in snapshots for each table and Delta id, ordered by the last snapshot."""
     named = cuts.column("tables").combine_chunks()
     entries = pa.Table.from_struct_array(pc.list_flatten(named))
     of = pc.list_parent_indices(named)

@@ -6,8 +6,8 @@ skipped until the next maintenance.
 
 Delta reads an earlier version only while its table's property `deletedFileRetentionDuration`
 reaches back to that version's own commit, and VACUUM uses the same property. So this property keeps
-published cuts readable: it must reach back to the oldest version in a cut, which for a table that
-rarely changes may be much older than the cut. The Delta log must reach back as far.
+published snapshots readable: it must reach back to the oldest version in one, which for a table
+that rarely changes may be much older than the snapshot. The Delta log must reach back as far.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pipeline.maintenance.gold_options import DROP_VECTORS, clauses
 from pipeline.maintenance.tables import Table, spark_tables
 
 OWN = "binlake.deletedFileRetentionDuration"
-"""The value of DELETED that maintenance has set; if they differ, somebody else has changed it."""
+"""The value of DELETED that maintenance has set; if it differs, another program or user set it."""
 PROPERTIES = "ALTER TABLE"
 
 LEAST_SPARE = 16
@@ -109,7 +109,7 @@ def due(run: LayerRun, table: Table, now: datetime) -> Due:
         read_days(properties.get(LOG), LOG_DAYS),
         set_by_others=DELETED in properties and properties[DELETED] != properties.get(OWN),
     )
-    # A table that was re-created has none of the versions in cuts.
+    # A table that was re-created has none of the versions in snapshots.
     named = table.named if table.delta_id == state.id else ()
     soft_deleted = soft_deleted_rows((commit.operation, commit.metrics) for commit in commits)
     pays = soft_deleted > 0 and purge_pays(soft_deleted, _rows(run, table, state, soft_deleted))
@@ -158,8 +158,8 @@ class Keeper:
     def keep(self, table: Table, what: Due) -> UpkeepResult:
         """Execute the due steps, with a VACUUM if it may remove something.
 
-        The properties are set first: after the next write, the versions in cuts stay readable only
-        for as long as the properties say.
+        The properties are set first: after the next write, the versions in snapshots stay readable
+        only for as long as the properties say.
         """
         if not what:
             return UpkeepResult(False)
@@ -176,7 +176,7 @@ class Keeper:
                     " keep writing to the table."
                 )
                 if name == PROPERTIES:
-                    break  # with the old properties, VACUUM may remove files that cuts need
+                    break  # with the old properties, VACUUM may remove files that snapshots need
             except PySparkException as error:
                 if name not in what.options:
                     raise
@@ -239,8 +239,8 @@ def needs_compaction(files: int, size: int) -> bool:
 def new_retention(now: FileRetention, cuts: timedelta, reach: timedelta) -> FileRetention | None:
     """Return the retention to set, or None if the current one (`now`) is right.
 
-    `cuts`: the retention of cuts. `reach`: the age of the oldest version in a cut. The result has
-    some slack, so that a table that rarely changes needs few commits.
+    `cuts`: the retention of snapshots. `reach`: the age of the oldest version in one. The result
+    has some slack, so that a table that rarely changes needs few commits.
     """
     need = max(cuts, reach) + AHEAD
     wanted = math.ceil(need * (1 + SLACK) / _DAY)

@@ -84,7 +84,8 @@ class LineageSettings(Model):
     """The path of a file whose first line is the server's API key, unless OPENLINEAGE_API_KEY is
     set."""
     timeout: Seconds = SECONDS
-    """The timeout of an event, in seconds. After the first failed event, a run sends no more."""
+    """The timeout of an event, in seconds. After the first failed event, a run sends no further
+    events."""
 
 
 class NotifySettings(Model):

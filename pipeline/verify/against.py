@@ -74,8 +74,8 @@ class NotCompared:
 class Comparison:
     """The result of comparing gold with a server's file.
 
-    `position`: a sentence if the server's snapshot is not at gold's cut. `compared`: the number of
-    tables compared. `notes`: reasons why a difference may not be one.
+    `position`: a sentence if the server's snapshot is at another position than gold's. `compared`:
+    the number of tables compared. `notes`: reasons why a difference may not be one.
     """
 
     server: str
@@ -94,18 +94,18 @@ class Comparison:
 
 
 def compare(
-    run: LayerRun, cut: VerifiedSnapshot, ours: Sequence[SummedTable], file: ServerFile
+    run: LayerRun, snapshot: VerifiedSnapshot, ours: Sequence[SummedTable], file: ServerFile
 ) -> Comparison:
-    """Compare the cut's tables with a server's file; `ours`: their sums by `chunkings`."""
+    """Compare the snapshot's tables with a server's file; `ours`: their sums by `chunkings`."""
     found = {TableName(table.total.schema, table.total.table): table for table in ours}
-    both = [table for table in cut.tables if table.name in file.tables]
-    notes = [*_notes(both, found, file), *_of_domains(run, cut, file)]
+    both = [table for table in snapshot.tables if table.name in file.tables]
+    notes = [*_notes(both, found, file), *_of_domains(run, snapshot, file)]
     changed = _changed(both, file)
     both = [table for table in both if file.tables[table.name].changed is None]
-    apart = [*_not_in_both(run.settings, cut, file)]
+    apart = [*_not_in_both(run.settings, snapshot, file)]
     reported = [*(str(table.name) for table in both), *(one.name for one in changed)]
     reported += [f"{one.schema}.{one.table}" for one in apart]
-    unmatched = _unmatched(cut.patterns, reported)
+    unmatched = _unmatched(snapshot.patterns, reported)
     differences = []
     for table in both:
         other = file.tables[table.name]
@@ -115,7 +115,7 @@ def compare(
     return Comparison(
         file.server,
         file.at,
-        other_position(run, cut, file),
+        other_position(run, snapshot, file),
         len(both),
         (*differences, *apart),
         tuple(notes),
@@ -123,11 +123,11 @@ def compare(
     )
 
 
-def chunkings(cut: VerifiedSnapshot, file: ServerFile) -> dict[TableName, Chunking]:
+def chunkings(snapshot: VerifiedSnapshot, file: ServerFile) -> dict[TableName, Chunking]:
     """Return the server's chunking of each table that can be compared."""
     return {
         table.name: other.chunking
-        for table in cut.tables
+        for table in snapshot.tables
         if (other := file.tables.get(table.name)) and tuple(table.columns) == other.columns
     }
 
@@ -200,12 +200,12 @@ def _key_difference(key: str, source: int, gold: int) -> KeyDifference:
 
 
 def _not_in_both(
-    settings: Settings, cut: VerifiedSnapshot, file: ServerFile
+    settings: Settings, snapshot: VerifiedSnapshot, file: ServerFile
 ) -> Iterator[TableDifference]:
     """Yield the tables that only gold or only the server has."""
-    gold = {table.name: table for table in cut.tables}
+    gold = {table.name: table for table in snapshot.tables}
     for name in sorted(file.tables.keys() - gold.keys()):
-        if settings.wanted(name.schema, name.table) and matches(str(name), cut.patterns):
+        if settings.wanted(name.schema, name.table) and matches(str(name), snapshot.patterns):
             yield TableDifference(name.schema, name.table, "it is missing in gold.")
     for name in sorted(gold.keys() - file.tables.keys()):
         wanted = settings.wanted(name.schema, name.table) and matches(str(name), file.patterns)
@@ -232,8 +232,8 @@ def _unmatched(patterns: Sequence[str], reported: Sequence[str]) -> list[NotComp
     ]
 
 
-def _of_domains(run: LayerRun, cut: VerifiedSnapshot, file: ServerFile) -> Iterator[str]:
-    if others := only_replicated(run, cut, file):
+def _of_domains(run: LayerRun, snapshot: VerifiedSnapshot, file: ServerFile) -> Iterator[str]:
+    if others := only_replicated(run, snapshot, file):
         yield (
             f"ignored {others}: the server has replicated them, but neither its own log nor the"
             " lake has their domains, so they are taken to be from an unrelated primary."

@@ -1,4 +1,4 @@
-"""Compute the checksum and row count of each gold table at a published cut."""
+"""Compute the checksum and row count of each gold table at a published snapshot."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BATCH = {"spark.sql.execution.arrow.maxRecordsPerBatch": "1000"}
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """A gold table at the published cut: its state there, Delta version, rows and columns."""
+    """A gold table at the published snapshot: its state there, Delta version, rows and columns."""
 
     state: TableState
     version: int
@@ -50,8 +50,8 @@ class PublishedTable:
 class TableChecksum:
     """A table's row count and checksum, the sum of its rows' hashes in hexadecimal.
 
-    `held`, `complete` and `dropped` are as of the cut: gold equals the source's table there if it
-    is complete and not held. A table that the source dropped keeps its last rows.
+    `held`, `complete` and `dropped` are as of the snapshot: gold equals the source's table there if
+    it is complete and not held. A table that the source dropped keeps its last rows.
     """
 
     schema: str
@@ -66,7 +66,7 @@ class TableChecksum:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedSnapshot:
-    """A consistent snapshot ("cut") that a source's gold has published, with its tables."""
+    """A published snapshot of a source's gold, with its tables."""
 
     source: str
     lsn: int
@@ -77,10 +77,10 @@ class VerifiedSnapshot:
     """Patterns over `schema.table` that choose the tables; empty for all."""
 
 
-def published_cut(
+def published_snapshot(
     run: LayerRun, patterns: Sequence[str] = (), *, batch: int | None = None
 ) -> VerifiedSnapshot:
-    """Return the cut that gold's last batch, or `batch`, published.
+    """Return the snapshot that gold's last batch, or `batch`, published.
 
     `patterns` over `schema.table` choose tables. Raises as `require_published`.
     """
@@ -101,7 +101,7 @@ def published_cut(
         for entry in cut.tables
         if entry["delta_version"] is not None
         and matches(str(name := TableName(entry["schema"], entry["table"])), patterns)
-        # A damaged table is not the one in the cut, or cannot be read.
+        # A damaged table is not the one in the snapshot, or cannot be read.
         and state.tables[name].damage is None
     ]
 
@@ -116,7 +116,7 @@ def published_cut(
 
 
 def require_published(run: LayerRun) -> Plan:
-    """Return gold's last batch, whose cut is published.
+    """Return gold's last batch, whose snapshot is published.
 
     Raises NothingReplicatedError if there is none, and ConcurrentRunError during a full refresh.
     """
@@ -146,22 +146,22 @@ class SummedTable:
 
 
 def checksums(
-    run: LayerRun, cut: VerifiedSnapshot, chunkings: Mapping[TableName, Chunking]
+    run: LayerRun, snapshot: VerifiedSnapshot, chunkings: Mapping[TableName, Chunking]
 ) -> list[SummedTable]:
-    """Compute the checksums of the cut's tables, in order of names, several in parallel.
+    """Compute the checksums of the snapshot's tables, in order of names, several in parallel.
 
     `chunkings`: the chunks of tables that are compared.
     """
-    with run.progress.task("computing gold's checksums", len(cut.tables), "tables") as task:
+    with run.progress.task("computing gold's checksums", len(snapshot.tables), "tables") as task:
 
         def summed(table: PublishedTable) -> SummedTable:
             chunking = chunkings.get(table.name, WHOLE)
-            found = _checksum(table, chunking, held=table.name in cut.held)
+            found = _checksum(table, chunking, held=table.name in snapshot.held)
             task.advance()
             return found
 
         with ThreadPoolExecutor(run.settings.parallel_tables) as pool:
-            return list(pool.map(summed, cut.tables))
+            return list(pool.map(summed, snapshot.tables))
 
 
 def _checksum(table: PublishedTable, chunking: Chunking, *, held: bool) -> SummedTable:

@@ -3,7 +3,7 @@
 The snapshot is the same file that the script writes, in the lake's scratch space, where all Spark
 workers can read it; the rows' hashes and keys are beside it, in Parquet files that can be read in
 parallel. As soon as its log position is known, and before any row is read, gold is requested to
-publish a cut there (`pipeline.gold.plan.verification_points`).
+publish a snapshot there (`pipeline.gold.plan.verification_points`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ ORDER = [("table", "ascending"), ("chunk", "ascending")]
 
 
 class _Asking(Watcher):
-    """Observer that shows the snapshot's progress, and requests a cut from gold at its position."""
+    """Observer that shows the snapshot's progress, and requests one from gold at its position."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class _Asking(Watcher):
         self._task: Task | None = None
 
     def begun(self, place: Mapping[str, Any]) -> None:
-        """Request the cut before any row is read, or gold may pass the position meanwhile."""
+        """Request it before any row is read, or gold may pass the position meanwhile."""
         self._wanted = self._ask(place)
         self._meanwhile.enter_context(
             requested_point(self._run.lake, self._run.source, self._wanted)
@@ -78,7 +78,7 @@ class _Asking(Watcher):
 
     @property
     def wanted(self) -> VerificationPoint:
-        """The cut requested from gold. Raises ValueError before the snapshot has begun."""
+        """The snapshot requested from gold. Raises ValueError before the server's has begun."""
         if self._wanted is None:
             raise ValueError("the snapshot has not begun")
         return self._wanted
@@ -106,7 +106,7 @@ class _Asking(Watcher):
 def snapshot_of(
     run: LayerRun, began: GoldPosition, tables: Sequence[str], patience: float
 ) -> Iterator[tuple[str, VerificationPoint]]:
-    """Take a snapshot of the server; yield its file, and the cut requested from gold.
+    """Take a snapshot of the server; yield its file, and the snapshot requested from gold.
 
     Both the file and the request are removed after the block.
 

@@ -1,8 +1,9 @@
-"""Match a server's snapshot with one of gold's cuts: by GTIDs, or by log position.
+"""Match a server's snapshot with one of gold's published snapshots: by GTIDs, or by log position.
 
 If every transaction has a GTID, the executed GTID set identifies the state of any server in a
-topology. Otherwise a log position does, but only for the server that wrote the log. Cuts earlier
-than gold's cut when verify began are never used: after RESET, positions and numbers repeat.
+topology. Otherwise a log position does, but only for the server that wrote the log. Snapshots
+earlier than gold's position when verify began are never used: after RESET, positions and numbers
+repeat.
 """
 
 from __future__ import annotations
@@ -35,18 +36,19 @@ from pipeline.verify.position import (
 SERVER_PAUSE = 1.0
 """Seconds between two queries of the server."""
 GOLD_PAUSE = 5.0
-"""Seconds between two checks of gold's cuts."""
+"""Seconds between two checks of gold's snapshots."""
 _LONGEST = 200
 
 
 class OtherLogError(ServerError):
-    """The server's state cannot be matched with any of gold's cuts."""
+    """The server's state cannot be matched with any of gold's published snapshots."""
 
 
-class BehindGoldError(ServerError):
+class LaggingServerError(ServerError):
     """The server lacks transactions that gold has (`lacking`, a GTID set).
 
-    `retryable`: a replica that may still receive them; not if the server lost its own ones.
+    `retryable`: a replica that may still receive them; not if the server lost transactions of its
+    own.
     """
 
     def __init__(
@@ -59,7 +61,7 @@ class BehindGoldError(ServerError):
 
 @dataclass(frozen=True, slots=True)
 class GoldPosition:
-    """Gold's position when verify begins: the cut's LSN, and its GTIDs if the log has any.
+    """Gold's position when verify begins: its snapshot's LSN, and GTIDs if the log has any.
 
     `server_id`: of the server that wrote the lake's last file; None if there is no file. `known`:
     the GTIDs of all the lake's files.
@@ -80,7 +82,7 @@ class GoldPosition:
         return cls(lsn, gtids, files[-1].server_id if files else None, known_in(files))
 
     def wanted(self, place: Mapping[str, Any], who: Login) -> VerificationPoint:
-        """Return the cut to request from gold for a snapshot at a position (see `server_place`).
+        """Return the snapshot to request from gold for the server's position (see `server_place`).
 
         Raises OtherLogError if it cannot be determined.
         """
@@ -129,7 +131,7 @@ def wait_for_server(
     """Wait up to `patience` seconds until a lagging server has all transactions of gold.
 
     With `patience` 0, return at once. `asked` returns the server's position (see `server_place`).
-    Raises BehindGoldError if the server still lags, or has lost transactions of its own.
+    Raises LaggingServerError if the server still lags, or has lost transactions of its own.
     """
     ends = time.monotonic() + patience
     with run.progress.task("waiting for the server", None, "queries") as task:
@@ -144,8 +146,8 @@ def wait_for_server(
             task.advance()
 
 
-def _reset(lacking: GtidSet, who: Login) -> BehindGoldError:
-    return BehindGoldError(
+def _reset(lacking: GtidSet, who: Login) -> LaggingServerError:
+    return LaggingServerError(
         f"the server has lost {_shortened(lacking)}, its own transactions that gold has: its log"
         " was reset (RESET), or it was restored from a backup.",
         lacking=str(lacking),
@@ -157,8 +159,8 @@ def _reset(lacking: GtidSet, who: Login) -> BehindGoldError:
     )
 
 
-def _lags(lacking: GtidSet, who: Login) -> BehindGoldError:
-    return BehindGoldError(
+def _lags(lacking: GtidSet, who: Login) -> LaggingServerError:
+    return LaggingServerError(
         f"the server lacks {_shortened(lacking)}, which gold has.",
         lacking=str(lacking),
         retryable=True,
@@ -177,7 +179,7 @@ def _shortened(gtids: GtidSet) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GoldReached:
-    """Gold has reached or passed a position; `batch` published the cut there, None if none did."""
+    """Gold has reached or passed a position; `batch` published a snapshot there, or None."""
 
     batch: int | None
 
@@ -185,11 +187,11 @@ class GoldReached:
 def batch_at(
     run: LayerRun, wanted: VerificationPoint, began: GoldPosition, patience: float
 ) -> int | None:
-    """Return the batch that published the wanted cut, waiting up to `patience` seconds for it.
+    """Return the batch that published the wanted snapshot, waiting up to `patience` seconds for it.
 
     Batches earlier than gold's position when verify `began` are ignored. None if there is no such
-    cut by then, or gold has passed the position: then the last cut is compared, and the difference
-    in transactions reported.
+    snapshot by then, or gold has passed the position: then the last one is compared, and the
+    difference in transactions reported.
     """
     ends = time.monotonic() + patience
     place: _PositionMatcher | _GtidMatcher = (
@@ -209,7 +211,7 @@ def batch_at(
 
 @dataclass(slots=True)
 class _GtidMatcher:
-    """Finder of a cut with exactly these GTIDs; `known` caches the GTIDs of cuts by batch."""
+    """Finder of a snapshot with exactly these GTIDs; `known` caches snapshots' GTIDs by batch."""
 
     run: LayerRun
     gtids: GtidSet
@@ -217,7 +219,7 @@ class _GtidMatcher:
     known: dict[int, GoldGtids] = field(default_factory=dict)
 
     def look(self) -> GoldReached | None:
-        """Return the last cut with these GTIDs; one that has more means that gold passed them.
+        """Return the last snapshot with these GTIDs; one that has more means that gold passed them.
 
         None until gold has reached them.
         """
@@ -234,15 +236,17 @@ class _GtidMatcher:
 
 @dataclass(frozen=True, slots=True)
 class _PositionMatcher:
-    """Finder of the cut at a position in the log that the lake ingests."""
+    """Finder of the snapshot at a position in the log that the lake ingests."""
 
     run: LayerRun
     wanted: AtPosition
     began: GoldPosition
 
     def look(self) -> GoldReached | None:
-        """Return the cut there; None until silver has everything before the position, and gold has
-        reached it."""
+        """Return the snapshot there.
+
+        None until silver has everything before the position, and gold has reached it.
+        """
         ledger = self.run.ledger
         ledger.refresh()
         last = self._last_before()
@@ -251,8 +255,8 @@ class _PositionMatcher:
         return GoldReached(ledger.batch_with("gold", "cut_lsn", last))
 
     def _last_before(self) -> int | None:
-        """Return the LSN of the last transaction before the position, at least that of gold's cut
-        when verify began; None until silver has everything before it."""
+        """Return the LSN of the last transaction before the position, at least that of gold's
+        snapshot when verify began; None until silver has everything before it."""
         silver, position = silver_progress(self.run.ledger).plan, self.wanted.position
         row = self._file()
         if silver is None or row is None or row.ingested_upto < position:

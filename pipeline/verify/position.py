@@ -1,8 +1,8 @@
 """Gold's position in the log as a server would report it, compared with a snapshot's.
 
-A cut records the GTIDs of all transactions that the lake ever had. After a reset of the log
-(RESET), the server's set starts over, and earlier numbers repeat. Without GTIDs on both sides, log
-positions are compared.
+A published snapshot records the GTIDs of all transactions that the lake ever had. After a reset of
+the log (RESET), the server's set starts over, and earlier numbers repeat. Without GTIDs on both
+sides, log positions are compared.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _CATCH_UP = "capture and run until gold is there, and then verify again."
 
 @dataclass(frozen=True, slots=True)
 class GoldGtids:
-    """The GTIDs of gold at a cut.
+    """The GTIDs of gold at a published snapshot.
 
-    `own`: of the transactions in gold. `before`: those that the log files up to the cut list as
+    `own`: of the transactions in gold. `before`: those that the log files up to it list as
     executed before them. These include transactions before the lake's first file, and of an
     accepted gap (`given_up`), which the server has but the lake does not.
     """
@@ -65,7 +65,7 @@ def known_in(files: Iterable[FileRow]) -> GtidSet:
 
 
 def executed_at(run: LayerRun, lsn: int, recorded: str | None) -> GoldGtids:
-    """Return the GTIDs at a cut's LSN; `recorded` is the cut's `gtid_set`, None if it has none."""
+    """Return the GTIDs at a snapshot's LSN; `recorded` is its `gtid_set`, None if it has none."""
     files = read_files(run.spark, run.lake, run.source)
     if not files:
         return GoldGtids(GtidSet.of(recorded))
@@ -85,23 +85,23 @@ def executed_at(run: LayerRun, lsn: int, recorded: str | None) -> GoldGtids:
 
 
 def cuts_since(run: LayerRun, lsn: int) -> list[tuple[int, int, str | None]]:
-    """Return the batch, LSN and GTID set of the published cuts from an LSN on, in order."""
+    """Return the batch, LSN and GTID set of the published snapshots from an LSN on, in order."""
     where = equal("source", run.source) & compare("lsn", ">=", lsn)
     columns = ("batch", "lsn", "gtid_set")
     found = run.ledger.tables.read(cuts_table(run.lake), where, columns).to_pylist()
     return sorted((tuple(map(row.get, columns)) for row in found), key=itemgetter(0))
 
 
-def other_position(run: LayerRun, cut: VerifiedSnapshot, file: ServerFile) -> str:
-    """Return a sentence about how the snapshot's position differs from the cut's; empty if equal.
+def other_position(run: LayerRun, snapshot: VerifiedSnapshot, file: ServerFile) -> str:
+    """Return a sentence on how the server's position differs from the snapshot's; empty if equal.
 
     Log positions are compared within the file of the same name from the same server.
     """
     if file.has_gtids:
-        gold = executed_at(run, cut.lsn, cut.gtid_set)
+        gold = executed_at(run, snapshot.lsn, snapshot.gtid_set)
         if gold.all:
-            snapshot = GtidSet.of(file.gtid_set) - only_replicated(run, cut, file)
-            later, earlier = differing_gtids(gold, snapshot)
+            theirs = GtidSet.of(file.gtid_set) - only_replicated(run, snapshot, file)
+            later, earlier = differing_gtids(gold, theirs)
             sentences = []
             if later:
                 sentences.append(
@@ -114,11 +114,11 @@ def other_position(run: LayerRun, cut: VerifiedSnapshot, file: ServerFile) -> st
                     " is a replica, verify again once it has caught up; generate a file again."
                 )
             return " ".join(sentences)
-    return _by_place(run, cut, file)
+    return _by_place(run, snapshot, file)
 
 
-def only_replicated(run: LayerRun, cut: VerifiedSnapshot, file: ServerFile) -> GtidSet:
-    """Return the snapshot's GTIDs in domains that neither the MariaDB server's own log nor the lake
+def only_replicated(run: LayerRun, snapshot: VerifiedSnapshot, file: ServerFile) -> GtidSet:
+    """Return the server's GTIDs in domains that neither the MariaDB server's own log nor the lake
     has.
 
     The server has only replicated them, maybe long ago from an unrelated primary; they are ignored.
@@ -126,7 +126,7 @@ def only_replicated(run: LayerRun, cut: VerifiedSnapshot, file: ServerFile) -> G
     elsewhere = GtidSet.of(file.gtid_set).outside_domains_of(GtidSet.of(file.gtids_logged))
     if not elsewhere:
         return elsewhere
-    known = known_in(read_files(run.spark, run.lake, run.source)) | GtidSet.of(cut.gtid_set)
+    known = known_in(read_files(run.spark, run.lake, run.source)) | GtidSet.of(snapshot.gtid_set)
     return elsewhere.outside_domains_of(known)
 
 
@@ -140,7 +140,7 @@ def differing_gtids(gold: GoldGtids, theirs: GtidSet) -> tuple[str, str]:
     return later, theirs.lacking(gold.needed)
 
 
-def _by_place(run: LayerRun, cut: VerifiedSnapshot, file: ServerFile) -> str:
+def _by_place(run: LayerRun, snapshot: VerifiedSnapshot, file: ServerFile) -> str:
     at = f"The server's snapshot is at {file.file}, position {file.position}"
     if file.file is None or file.position is None:
         return "The server had no binary log, so its snapshot cannot be compared with gold's."
@@ -157,11 +157,11 @@ def _by_place(run: LayerRun, cut: VerifiedSnapshot, file: ServerFile) -> str:
     if row.ingested_upto < file.position:
         return f"{at}; the lake has {row.ingested_upto} bytes of that file: {_CATCH_UP}"
     here = row.ordinal << OFFSET_BITS | file.position
-    if cut.lsn >= here:
+    if snapshot.lsn >= here:
         return f"{at}; gold's published snapshot is later."
     if not is_in_silver(run, (row.ordinal, file.position)):
         return f"{at}; the log before it is not fully decoded in the lake: {_CATCH_UP}"
-    after = compare("__lsn", ">", cut.lsn) & compare("__lsn", "<", here)
+    after = compare("__lsn", ">", snapshot.lsn) & compare("__lsn", "<", here)
     where = equal("source", run.source) & after
     if between := run.ledger.tables.count(transactions_table(run.lake), where):
         transactions = "1 transaction" if between == 1 else f"{between:,} transactions"

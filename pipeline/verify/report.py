@@ -19,7 +19,7 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The gold tables' checksums at the published cut, and the comparison with a server, if any."""
+    """Checksums of gold's tables at a published snapshot, and any comparison with a server."""
 
     lake: str
     source: str

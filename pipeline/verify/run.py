@@ -1,4 +1,4 @@
-"""`binlake verify`: checksums of the published cut, and their comparison with a server's."""
+"""`binlake verify`: checksums of the published snapshot, and their comparison with a server's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.observe import Progress
 from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.verify.against import chunkings, compare
-from pipeline.verify.checksums import checksums, published_cut, require_published
+from pipeline.verify.checksums import checksums, published_snapshot, require_published
 from pipeline.verify.live import snapshot_of
 from pipeline.verify.matching import GoldPosition, batch_at
 from pipeline.verify.report import Verification
@@ -35,10 +35,10 @@ def verify_with_server(
     tables: Sequence[str] = (),
     patience: float = 0,
 ) -> Verification:
-    """Compare with the settings' server as it is now, at the cut that gold publishes of that state.
+    """Compare with the settings' server as it is now, at the snapshot gold publishes of that state.
 
-    If gold publishes none within `patience` seconds, compare with the last cut. Raises ServerError,
-    and the errors of `verify`.
+    If gold publishes none within `patience` seconds, compare with the last snapshot. Raises
+    ServerError, and the errors of `verify`.
     """
     # Checked first: reading the server may take hours.
     require_writable(settings.lake)
@@ -58,11 +58,11 @@ def verify(
     against: str | None = None,
     progress: Progress | None = None,
 ) -> Verification:
-    """Compute the checksum of every table at the last published cut; read-only.
+    """Compute the checksum of every table at the last published snapshot; read-only.
 
     `tables`: patterns over `schema.table`. `against`: path or URL of a server's file to compare
-    with. Raises NothingReplicatedError for a source without a cut, and SettingsError for a file
-    that is not a snapshot.
+    with. Raises NothingReplicatedError for a source without a published snapshot, and SettingsError
+    for a file that is not a snapshot.
     """
     run = LayerRun.begin(spark, settings, progress or QuietProgress())
     require_published(run)
@@ -73,8 +73,10 @@ def verify(
 def _verify(
     run: LayerRun, tables: Sequence[str], file: ServerFile | None, batch: int | None = None
 ) -> Verification:
-    cut = published_cut(run, tables, batch=batch)
-    found = checksums(run, cut, {} if file is None else chunkings(cut, file))
-    compared = None if file is None else compare(run, cut, found, file)
+    snapshot = published_snapshot(run, tables, batch=batch)
+    found = checksums(run, snapshot, {} if file is None else chunkings(snapshot, file))
+    compared = None if file is None else compare(run, snapshot, found, file)
     totals = tuple(table.total for table in found)
-    return Verification(run.settings.lake, cut.source, cut.lsn, cut.gtid_set, totals, compared)
+    return Verification(
+        run.settings.lake, snapshot.source, snapshot.lsn, snapshot.gtid_set, totals, compared
+    )

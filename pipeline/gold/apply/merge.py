@@ -91,7 +91,7 @@ def apply_part(
         return PartChanges(changes, rows if rows is None or rows.nbytes <= HELD_BYTES else None)
 
     part = _Part(spark, shape, write, left_out, complete, drift_check)
-    found = taken(started(few.looking) if few and shape.key else spark)
+    found = taken(started(few.session) if few and shape.key else spark)
     if found is None:
         return 0
     if not shape.key:

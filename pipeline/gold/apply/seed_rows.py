@@ -110,7 +110,7 @@ class Seeding:
         try:
             count = self._catch_up(seed)
         except TableRefusedError as error:
-            # The published cut will include the table's previous rows.
+            # The published snapshot will include the table's previous rows.
             restore = f"RESTORE TABLE {in_sql(self.table.reference)} TO VERSION AS OF {base}"
             change.commit(lambda: change.session.sql(restore))
             reason = f"its initial snapshot cannot be brought up to date: {error.refusal.reason}"

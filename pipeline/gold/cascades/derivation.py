@@ -87,14 +87,14 @@ class _Derivation:
         triggers = self._triggers()
         lsns = _lsns(triggers)
         first = self._first(lsns)
-        cut, late = self._limit(first, lsns)
-        if cut < self.batch.cut_lsn:
-            return DerivedCascades(cut)
-        why = "its definition changes, and it does not reach that together with its parents"
+        cut_lsn, late = self._limit(first, lsns)
+        if cut_lsn < self.batch.cut_lsn:
+            return DerivedCascades(cut_lsn)
+        why = "its definition changes in the same batch, and other tables are already past that"
         faults += [self._fault_below(lsn, name, why) for name, lsn in late.items()]
         faults += self._passed_by(first, lsns)
         if not first:
-            return DerivedCascades(cut, tuple(faults))
+            return DerivedCascades(cut_lsn, tuple(faults))
         try:
             replay = self._replayed(triggers, first)
         except TooManyRowsError as many:
@@ -104,12 +104,15 @@ class _Derivation:
             self.batch.fault(lsn, name, why, marks_only=True)
             for (name, lsn), why in replay.lacks.items()
         ]
-        return DerivedCascades(cut, tuple(faults), self._changes(replay.cascaded), again=bool(late))
+        return DerivedCascades(
+            cut_lsn, tuple(faults), self._changes(replay.cascaded), again=bool(late)
+        )
 
     def _passed_by(
         self, first: Mapping[TableName, int], lsns: Mapping[TableName, list[int]]
     ) -> Iterator[OpenFault]:
-        """Yield faults of children that lag behind a table between them and a changed ancestor."""
+        """Yield faults of children that have applied less than a table between them and a changed
+        ancestor."""
         above = ancestors(self.links)
         for child in first:
             own = self.batch.since(child)
@@ -117,7 +120,7 @@ class _Derivation:
                 later = _after(lsns, above[between], own)
                 passed = [lsn for lsn in later if lsn <= self.batch.since(between)]
                 if passed:
-                    why = f"rows of {between}, to which it refers, have already changed further"
+                    why = f"gold has applied later changes to {between}, which {child} references"
                     yield self.batch.fault(min(passed), child, why)
 
     def _fault_below(self, lsn: int, child: TableName, why: str) -> OpenFault:
@@ -167,21 +170,21 @@ class _Derivation:
 
         In one batch either a child's definition changes or foreign keys change its rows.
         """
-        before, cut, late = self.batch.before, self.batch.cut_lsn, {}
+        before, cut_lsn, late = self.batch.before, self.batch.cut_lsn, {}
         above = ancestors(self.links)
         for child, lsn in first.items():
             changes = changes_of(self.batch.states[child], self.batch.items.get(child, ()))
             stop = max(changes[0], lsn) if changes else None
             if stop is not None and stop - 1 > before:
-                cut = min(cut, stop - 1)
+                cut_lsn = min(cut_lsn, stop - 1)
             elif stop is not None:
                 late[child] = stop
             for between in above[child].intersection(above):
                 # It starts there without its earlier rows, which count until then.
                 begins = self.batch.states[between].from_lsn
                 if any(lsn <= begins for lsn in _after(lsns, above[between], before)):
-                    cut = min(cut, begins)
-        return cut, late
+                    cut_lsn = min(cut_lsn, begins)
+        return cut_lsn, late
 
     def _fewer(
         self, many: TooManyRowsError, triggers: Sequence[RowChange], first: Mapping[TableName, int]

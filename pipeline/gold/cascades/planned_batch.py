@@ -21,7 +21,7 @@ COPY_REMEDY = (
 class PlannedBatch:
     """The batch whose cascades are derived: the planned states of its tables, and the data read.
 
-    `before`: the LSN of gold's current cut.
+    `before`: the LSN of gold's current published snapshot.
     """
 
     states: Mapping[TableName, TableState]

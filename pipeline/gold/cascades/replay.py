@@ -175,7 +175,7 @@ class Replay:
                 self._doubt_below(link.child, "changes of {} are not applied")
             else:
                 # Gold's rows of that table are already at a later position.
-                self._doubt_below(link.child, "rows of {} have already changed further")
+                self._doubt_below(link.child, "gold has applied later changes to {}")
 
     def _act(
         self, link: Link, action: str, old: RowValues, new: RowValues | None, depth: int

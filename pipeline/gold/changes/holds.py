@@ -171,9 +171,10 @@ def seed_holds(items: Iterable[TimelineItem], holds: Sequence[Hold]) -> list[Hol
 
 
 def fault_holds(faults: Iterable[OpenFault], name: TableName, settings: Settings) -> list[Hold]:
-    """Return the holds from faults for one table; a fault of all tables holds the cut instead.
+    """Return the holds from faults for one table.
 
-    If two tables are spelled the same, both are held.
+    A fault that concerns all tables ends the batch before it instead. If two tables are spelled the
+    same, both are held.
     """
     return [
         Hold(fault.lsn, fault.reason(name), marked=fault.marks(settings))

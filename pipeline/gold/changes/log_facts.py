@@ -36,13 +36,13 @@ _COLUMNS = (*_XA_COLUMNS, "file", "start_pos", "gtid", "bytes", "commit_lsn", "c
 class Facts:
     """Facts about the transactions in (`low`, `high`].
 
-    `changed`: tables (`schema.table`) with rows after the previous cut. `undecided`: transactions
-    of which it is unknown whether they were committed. `prepared`: XA transactions prepared there,
-    or earlier and not yet decided then. `last_lsn`, `committed_at`: of the last transaction, the
-    latter in microseconds since 1970; None if there is none. `gtids`: (source id, first, last),
-    both inclusive; `server_ends`: the last GTID of each MariaDB domain and server. `changes`,
-    `bytes`: number of row changes, and their size in the log. `unlogged`: tables with rows in
-    transactions whose foreign key cascades may not be logged.
+    `changed`: tables (`schema.table`) with rows after the previous published snapshot. `undecided`:
+    transactions of which it is unknown whether they were committed. `prepared`: XA transactions
+    prepared there, or earlier and not yet decided then. `last_lsn`, `committed_at`: of the last
+    transaction, the latter in microseconds since 1970; None if there is none. `gtids`: (source id,
+    first, last), both inclusive; `server_ends`: the last GTID of each MariaDB domain and server.
+    `changes`, `bytes`: number of row changes, and their size in the log. `unlogged`: tables with
+    rows in transactions whose foreign key cascades may not be logged.
     """
 
     low: int
@@ -68,11 +68,12 @@ def gather(
     high: int,
     xa_from: int = 0,
     *,
-    cut_before: int = 0,
+    previous_cut_lsn: int = 0,
 ) -> Facts:
     """Collect facts about silver's transactions in (`low`, `high`], and XA ones from `xa_from` on.
 
-    `changed` only counts transactions after `cut_before`: `low` may be earlier for a held table.
+    `changed` only counts transactions after `previous_cut_lsn`: `low` may be earlier for a held
+    table.
     """
     earlier: list[dict[str, Any]] = []
     if 0 < xa_from <= low:
@@ -80,7 +81,7 @@ def gather(
         prepared = chosen_rows(spark, lake, source, known & ~missing("xa"), _XA_COLUMNS)
         earlier = xa_rows(prepared)
     new = slices(spark, lake, source, low, high, _COLUMNS) if low < high else ()
-    return facts(new, low, high, earlier, cut_before=cut_before)
+    return facts(new, low, high, earlier, previous_cut_lsn=previous_cut_lsn)
 
 
 def facts(
@@ -89,13 +90,13 @@ def facts(
     high: int,
     earlier: Sequence[Mapping[str, Any]] = (),
     *,
-    cut_before: int = 0,
+    previous_cut_lsn: int = 0,
 ) -> Facts:
     """Return the facts from slices of the transactions in (`low`, `high`] and `earlier` XA ones."""
     found, xa = Facts(low, high), [*earlier]
     server_ends: dict[str, str] = {}
     for rows in transactions:
-        found = _with_slice(found, rows, cut_before)
+        found = _with_slice(found, rows, previous_cut_lsn)
         xa += xa_rows(rows)
         server_ends.update(_server_ends(rows))
     return replace(
@@ -108,7 +109,7 @@ def facts(
     )
 
 
-def _with_slice(found: Facts, rows: pa.Table, cut_before: int) -> Facts:
+def _with_slice(found: Facts, rows: pa.Table, previous_cut_lsn: int) -> Facts:
     """Return the facts with those of the next slice, which must not be empty."""
     lsn = rows.column("__lsn")
     last_lsn = pc.max(lsn).as_py()
@@ -117,7 +118,7 @@ def _with_slice(found: Facts, rows: pa.Table, cut_before: int) -> Facts:
     changes = pc.sum(pc.struct_field(entries(rows).flatten(), "value")).as_py() or 0
     return replace(
         found,
-        changed=found.changed | _tables(rows.filter(pc.greater(lsn, cut_before))),
+        changed=found.changed | _tables(rows.filter(pc.greater(lsn, previous_cut_lsn))),
         undecided=(*found.undecided, *_undecided(rows)),
         skipped=(*found.skipped, *_skipped(_rolled_back(rows))),
         last_lsn=last_lsn,

@@ -60,12 +60,12 @@ ON_SMALL_TABLES = {
 class Few:
     """An upper limit for the number of changes of a batch or part, from the counts in the log.
 
-    `looking` is the session to read them in, which starts when it is first needed; `sized`: their
+    `session` is the session to read them in, which starts when it is first needed; `sized`: their
     size is known to be small, too.
     """
 
     changes: int
-    looking: Spark
+    session: Spark
     sized: bool = False
 
 
@@ -165,14 +165,14 @@ def at_driver(changes: DataFrame, most: int) -> pa.Table | None:
     return rows if rows.num_rows <= most else None
 
 
-def session_for(spark: SparkSession, table: str, looking: Spark) -> SparkSession:
+def session_for(spark: SparkSession, table: str, session: Spark) -> SparkSession:
     """Return a session for applying local changes to a gold table: `spark`, unless it is small.
 
-    `looking` is the session in which to read the table's size.
+    `session` is the session in which to read the table's size.
     """
     if is_connected(spark):
         return spark  # with Spark Connect, another session costs more than it saves
-    now = state(looking, table)
+    now = state(session, table)
     if now is None or now.bytes > SMALL_BYTES:
         return spark
     return child_session(spark, ON_SMALL_TABLES)

@@ -82,14 +82,14 @@ def pair(rows: Iterable[Mapping[str, Any]]) -> list[Prepared]:
     return found
 
 
-def first_open(prepared: Iterable[Prepared], reached: Iterable[int], cut: int) -> int:
+def first_open(prepared: Iterable[Prepared], reached: Iterable[int], cut_lsn: int) -> int:
     """Return the LSN from which on the next batch must read prepared transactions.
 
-    `reached`: the LSNs that the tables have reached. A table that lags behind the cut must still
+    `reached`: the LSNs that the tables have reached. A table that lags behind `cut_lsn` must still
     apply transactions decided since.
     """
-    least = min(reached, default=cut)
-    return min((p.lsn for p in prepared if p.decided_after(least)), default=cut + 1)
+    least = min(reached, default=cut_lsn)
+    return min((p.lsn for p in prepared if p.decided_after(least)), default=cut_lsn + 1)
 
 
 def redefined(prepared: Iterable[Prepared], items: Sequence[TimelineItem]) -> Iterator[OpenFault]:

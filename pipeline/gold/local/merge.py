@@ -2,7 +2,8 @@
 
 Spark and Delta take a second or two to plan a MERGE of any size, and this takes some hundredths of
 one: the files that may have the changed keys are read, and those that have are replaced by one with
-their other rows and the changed ones. The rules are those of the MERGE in `merge.py`.
+their other rows and the changed ones. The rules are those of the MERGE in
+`pipeline/gold/apply/merge.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Planned state of every table after the next batch, without Spark.
 
-All tables go to one cut, the last transaction in silver, except those with a hold: they stop just
-before it. A hold before a table's last CREATE TABLE has no effect, since the new table has none of
-the earlier rows.
+All tables go to one LSN, that of silver's last transaction, except those with a hold: they stop
+just before it. A hold before a table's last CREATE TABLE has no effect, since the new table has
+none of the earlier rows.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ LEFT_OUT = (
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Input from the earlier layers: silver's last batch and cut, the timeline, open faults.
+    """Input from the earlier layers: silver's last batch, the timeline, open faults.
 
-    `taken`: why the place of a new gold table is occupied. `files`: names of the source's files by
-    ordinal. `damaged`: gold tables that are damaged themselves.
+    `upto`: the last LSN that the batch may reach. `taken`: why the place of a new gold table is
+    occupied. `files`: names of the source's files by ordinal. `damaged`: gold tables that are
+    damaged themselves.
     """
 
     silver_batch: int
-    cut_lsn: int
+    upto: int
     items: Sequence[TimelineItem]
     faults: Sequence[OpenFault]
     taken: Mapping[TableName, str] = field(default_factory=dict)
@@ -57,14 +58,14 @@ def plan_batch(previous: GoldState, known: Known, settings: Settings) -> GoldSta
     def included(name: TableName) -> bool:
         return settings.wanted(name.schema, name.table)
 
-    cut, cut_held = _cut(previous, known, settings)
+    cut_lsn, cut_held = _cut_lsn(previous, known, settings)
     items: dict[TableName, list[TimelineItem]] = defaultdict(list)
     for item in known.items:
         items[item.name].append(item)
     names = {*previous.tables, *filter(included, items)}
     # A fault may spell the name of a table differently.
     spelled = set(map(str, names))
-    faulty = {name for fault in known.faults if fault.lsn <= cut for name in fault.tables or ()}
+    faulty = {name for fault in known.faults if fault.lsn <= cut_lsn for name in fault.tables or ()}
     names |= {name for name in faulty if str(name) not in spelled and included(name)}
     tables, reaches = {}, {}
     given = moved_away(known.items)
@@ -86,11 +87,11 @@ def plan_batch(previous: GoldState, known: Known, settings: Settings) -> GoldSta
                 *refusal_holds(before, settings, known.files),
             ]
             holds += seed_holds(items[name], holds)
-            reaches[name] = reach_of(before, cut, items[name], sorted(holds), settings, given)
+            reaches[name] = reach_of(before, cut_lsn, items[name], sorted(holds), settings, given)
     tables.update(states_after(align_renames(reaches), settings))
     return GoldState(
         known.silver_batch,
-        cut,
+        cut_lsn,
         cut_held,
         settings.on_drop == "drop",
         tables,
@@ -101,18 +102,18 @@ def plan_batch(previous: GoldState, known: Known, settings: Settings) -> GoldSta
 def touch(
     state: GoldState,
     changed: Collection[str],
-    cut_before: int,
+    previous_cut_lsn: int,
     cascaded: Collection[TableName] = (),
 ) -> GoldState:
     """Return the state with `touched` also set for tables that have rows to apply.
 
-    `changed` are the tables (`schema.table`) with rows after `cut_before`, `cascaded` those with
-    foreign key cascades. A table that lags behind that cut is assumed to have some.
+    `changed` are the tables (`schema.table`) with rows after `previous_cut_lsn`, `cascaded` those
+    with foreign key cascades. A table that lags behind it is assumed to have some.
     """
     tables = {}
     for name, table in state.tables.items():
         moves = table.to_lsn > table.from_lsn
-        rows = table.from_lsn < cut_before or str(name) in changed
+        rows = table.from_lsn < previous_cut_lsn or str(name) in changed
         touched = table.touched or name in cascaded or (moves and rows)
         tables[name] = replace(table, touched=touched)
     return replace(state, tables=tables)
@@ -138,11 +139,11 @@ def _essentials(table: TableState) -> TableState:
     )
 
 
-def _cut(previous: GoldState, known: Known, settings: Settings) -> tuple[int, str | None]:
+def _cut_lsn(previous: GoldState, known: Known, settings: Settings) -> tuple[int, str | None]:
     """Return the LSN that all tables go to, and why it is not silver's last, if so."""
     everywhere = [f for f in known.faults if f.tables is None and not f.marks(settings)]
-    after = [f for f in everywhere if previous.cut_lsn < f.lsn <= known.cut_lsn]
+    after = [f for f in everywhere if previous.cut_lsn < f.lsn <= known.upto]
     first = min(after, key=lambda fault: fault.lsn, default=None)
     if first is None:
-        return max(known.cut_lsn, previous.cut_lsn), None
+        return max(known.upto, previous.cut_lsn), None
     return max(first.lsn - 1, previous.cut_lsn), first.sentence

@@ -62,7 +62,7 @@ _TRANSACTIONS = pa.schema(
 
 
 def cuts_table(lake: Lake) -> LakeTable:
-    """Return the table of all sources' published cuts."""
+    """Return the table of all sources' published snapshots."""
     return LakeTable(lake.cuts, CUTS, statistics=("source", "batch", "lsn"))
 
 
@@ -79,10 +79,10 @@ class CutRow:
 
 
 def find_cut(tables: Tables, source: str | None = None, at: Until | None = None) -> CutRow:
-    """Return the last published cut, or the last one that has nothing later than `at`.
+    """Return the last published snapshot, or the last one that has nothing later than `at`.
 
-    `source`: required if the lake has cuts of several. Raises SettingsError (of `lake`, `source`
-    or `at`) if there is no such cut.
+    `source`: required if the lake has snapshots of several. Raises SettingsError (of `lake`,
+    `source` or `at`) if there is no such snapshot.
     """
     lake = tables.lake
     where = None if source is None else equal("source", source)
@@ -93,7 +93,7 @@ def find_cut(tables: Tables, source: str | None = None, at: Until | None = None)
         chosen = max(found, key=lambda row: row["batch"])
     else:
         has_nothing_later = _filter_of(tables, source, at)
-        # Latest first: cuts that a full refresh has published again replace earlier ones.
+        # Latest first: snapshots that a full refresh has published again replace earlier ones.
         found.sort(key=lambda row: (row["lsn"], row["batch"]), reverse=True)
         earlier = next(filter(has_nothing_later, found), None)
         if earlier is None:
@@ -121,7 +121,7 @@ def _only_source(lake: Lake, published: set[str], source: str | None) -> str:
 
 
 def _filter_of(tables: Tables, source: str, at: Until) -> Callable[[Mapping[str, Any]], bool]:
-    """Return a test for the cuts that have nothing later than `at`."""
+    """Return a test for the snapshots that have nothing later than `at`."""
     if at.time is not None:
         latest = at.time
         return lambda row: row["committed_at"] is not None and row["committed_at"] <= latest
@@ -149,7 +149,7 @@ def _lsn_of(tables: Tables, source: str, at: Until) -> int:
 def _ends_before(
     tables: Tables, source: str, file: str, position: int
 ) -> Callable[[Mapping[str, Any]], bool]:
-    """Return a test for the cuts whose last transaction ends at or before a place in the log."""
+    """Return a test for the snapshots whose last transaction ends at or before a position."""
     where = equal("source", source) & equal("file", file)
     files = tables.read(files_table(tables.lake), where, ["ordinal"])
     ordinal = pc.max(files.column("ordinal")).as_py()

@@ -1,4 +1,4 @@
-"""Publish consistent snapshots of gold (cuts): a row of `gold/_cuts` for each commit reached.
+"""Publish consistent snapshots of gold: a row of `gold/_cuts` (a cut) for each commit reached.
 
 A row lists the Delta version of every table: read together, they are the source as of that commit,
 except for tables that the row marks as held or not complete.
@@ -31,13 +31,13 @@ from pipeline.source import GtidSet
 
 
 def cut_step(source: str, batch: int) -> Step:
-    """Return the step that publishes the cut of a batch."""
+    """Return the step that publishes the snapshot of a batch."""
     return Step(f"gold/{source}/_cuts", batch)
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The published cut in gold's ledger, on which the next one builds.
+    """The published snapshot in gold's ledger, on which the next one builds.
 
     `committed_at` is in microseconds since 1970; `tables` are entries of `TABLES`.
     """
@@ -48,12 +48,12 @@ class Cut:
 
     @classmethod
     def of(cls, record: Mapping[str, Any] | None) -> Cut:
-        """Return the cut in a batch's record; an empty one without a record."""
+        """Return the published snapshot in a batch's record; an empty one without a record."""
         return cls(**record["cut"]) if record else cls()
 
 
 def published(record: Mapping[str, Any] | None) -> dict[TableName, int]:
-    """Return the Delta versions of the tables in the cut of a batch's record."""
+    """Return the Delta versions of the tables in the published snapshot of a batch's record."""
     return {
         TableName(entry["schema"], entry["table"]): entry["delta_version"]
         for entry in Cut.of(record).tables
@@ -64,9 +64,9 @@ def published(record: Mapping[str, Any] | None) -> dict[TableName, int]:
 def published_at(
     record: Mapping[str, Any] | None, before: int, upto: int, facts: Facts
 ) -> str | None:
-    """Return when the last commit of a cut was published; it reaches from `before` up to `upto`.
+    """Return when the last commit of a snapshot was published; new ones are in (`before`, `upto`].
 
-    A cut without a newer commit shows the same state as the previous one and keeps its time.
+    A snapshot without a newer commit shows the same state as the previous one and keeps its time.
     Otherwise, while the source is idle, logs ingested long ago would seem to lag.
     """
     if record is None or (before < upto and facts.last_lsn is not None and before < facts.last_lsn):
@@ -81,29 +81,29 @@ def publish(
     facts: Facts,
     before: Cut,
     batch: int,
-    looking: Spark,
+    session: Spark,
     moved: Mapping[TableName, int],
 ) -> tuple[Cut, Mapping[str, CommitSums], GoldState]:
-    """Append the cut of a plan whose tables are all applied, unless its full refresh continues.
+    """Publish a plan's snapshot once its tables are applied, unless its full refresh continues.
 
-    Return the cut, the figures written since the previous one by `schema.table`, and gold's state
-    after it, in which tables found damaged do not equal the source's.
+    Return the snapshot, the figures written since the previous one by `schema.table`, and gold's
+    state after it, in which tables found damaged do not equal the source's.
 
-    `facts` cover at least the range from the previous cut to this one. `looking` is the session
-    used to read the tables' commits. `moved`: Delta versions of tables on which only
-    maintenance has committed since the previous cut.
+    `facts` cover at least the range from the previous snapshot to this one. `session` is the
+    session used to read the tables' commits. `moved`: Delta versions of tables on which only
+    maintenance has committed since the previous snapshot.
     """
-    found = _looked(looking, run.settings, state, before, batch)
+    found = _inspect_tables(session, run.settings, state, before, batch)
     state = state.with_damaged(
-        {one.state.name: one.damage for one in found if one.damage is not None}
+        {table.state.name: table.damage for table in found if table.damage is not None}
     )
-    entries = [_entry(run.settings, state, one, moved) for one in found]
+    entries = [_entry(run.settings, state, table, moved) for table in found]
     cut = Cut(
         str(gtids_at(before, facts)) or None,
         before.committed_at if facts.committed_at is None else facts.committed_at,
         entries,
     )
-    done = {str(one.state.name): one.written for one in found if one.written}
+    done = {str(table.state.name): table.written for table in found if table.written}
     if state.rebuild.under_way:
         return cut, done, state
     row = {"source": run.source, "batch": batch, "lsn": state.cut_lsn, **asdict(cut)}
@@ -113,7 +113,7 @@ def publish(
 
 
 def gtids_at(before: Cut, facts: Facts) -> GtidSet:
-    """Return the GTID set of the previous cut plus the GTIDs in `facts`.
+    """Return the GTID set of the previous snapshot plus the GTIDs in `facts`.
 
     For MariaDB the latest sequence numbers count, even if RESET restarted them.
     """
@@ -124,7 +124,7 @@ def gtids_at(before: Cut, facts: Facts) -> GtidSet:
 
 
 @dataclass(frozen=True, slots=True)
-class _Looked:
+class _InspectedTable:
     """A table after a batch: its Delta ID and version, what the batch wrote, and any damage.
 
     `damage` is newly found, or known damage that turned out to be less severe.
@@ -137,45 +137,45 @@ class _Looked:
     damage: Damage | None = None
 
 
-def _looked(
+def _inspect_tables(
     spark: Spark, settings: Settings, state: GoldState, before: Cut, batch: int
-) -> list[_Looked]:
-    """Look at every table; one that the batch did not touch stays as in the previous cut."""
+) -> list[_InspectedTable]:
+    """Inspect every table; one that the batch did not touch stays as in the previous snapshot."""
     known = {(entry["schema"], entry["table"]): entry for entry in before.tables}
     judges = state.signed and signs(spark)
 
-    def looked(table: TableState) -> _Looked:
+    def inspected(table: TableState) -> _InspectedTable:
         last = known.get((table.schema, table.table)) or {}
         again = batch == table.refresh
         delta_id, since = last.get("delta_id"), last.get("delta_version")
-        as_it_was = _Looked(table, delta_id, since if delta_id else None)
+        unchanged = _InspectedTable(table, delta_id, since if delta_id else None)
         # Without a version, a table at the path is not the source's, unless it was in the
-        # previous cut: a table that starts without a known definition is emptied.
+        # previous snapshot: a table that starts without a known definition is emptied.
         if not (table.touched if delta_id else table.version is not None):
-            return as_it_was
+            return unchanged
         path = gold_name(settings, table.schema, table.table)
         try:
             found = state_of(spark, path)
             if found is None and (table.dropped or not delta_id):
-                return _Looked(table, None, None)
+                return _InspectedTable(table, None, None)
             if found is None:
-                return replace(as_it_was, damage=table.damage or gone(path))
+                return replace(unchanged, damage=table.damage or gone(path))
             commits = commits_since(spark, path, since)
         except Exception as error:
             damage = damage_in(error, path, version_of(path))
             if damage is None:
                 raise
-            return replace(as_it_was, damage=table.damage or damage)
+            return replace(unchanged, damage=table.damage or damage)
         damage = (
             _damage(spark, table, path, commits, since)
             if judges and delta_id and since is not None and not again
             else None
         )
         kept = damage is not None and not damage.met
-        return _Looked(
+        return _InspectedTable(
             table,
             delta_id if delta_id and not again else found.id,
-            # A version that somebody else wrote is not a state of the source.
+            # A version that another program or user wrote is not a state of the source.
             since if kept else commits[0].version,
             written_since(commits, since),
             damage,
@@ -183,7 +183,7 @@ def _looked(
 
     tables = [state.tables[name] for name in sorted(state.tables)]
     with ThreadPoolExecutor(settings.parallel_tables) as pool:
-        return list(pool.map(looked, tables))
+        return list(pool.map(inspected, tables))
 
 
 def _damage(
@@ -193,7 +193,7 @@ def _damage(
     commits: Sequence[Commit],
     since: int,
 ) -> Damage | None:
-    """Return the damage that a table's commits since the previous cut show, or None."""
+    """Return the damage that a table's commits since the previous snapshot show, or None."""
     found = [commit for commit in reversed(commits) if commit.version > since]
     if damage := by_others(spark, path, found, since):
         return damage
@@ -203,18 +203,18 @@ def _damage(
 
 
 def _entry(
-    settings: Settings, state: GoldState, looked: _Looked, moved: Mapping[TableName, int]
+    settings: Settings, state: GoldState, inspected: _InspectedTable, moved: Mapping[TableName, int]
 ) -> dict[str, Any]:
-    """Return a table's entry in the cut."""
-    table = state.tables[looked.state.name]
-    version = looked.delta_version
+    """Return a table's entry in the snapshot."""
+    table = state.tables[inspected.state.name]
+    version = inspected.delta_version
     if version is not None and table.damage is None:
         version = max(version, moved.get(table.name, version))
     return {
         "schema": table.schema,
         "table": table.table,
         "path": gold_name(settings, table.schema, table.table),
-        "delta_id": looked.delta_id,
+        "delta_id": inspected.delta_id,
         "delta_version": version,
         "held": state.holds(table) is not None or table.to_lsn < state.cut_lsn,
         "complete": table.complete,

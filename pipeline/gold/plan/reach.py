@@ -32,15 +32,15 @@ class Reach:
     """One table's reach, from `before` to the end of the transaction at `to_lsn`.
 
     It starts after `from_lsn`, which is later than `before` if the table has no rows then. `held`:
-    why it ends before `cut`. `restart`: the last LSN, possibly after its end, at which the table
-    has none of its earlier rows, even if another table gets them; `fresh`: it starts at such an
-    LSN.
+    why it ends before `cut_lsn`. `restart`: the last LSN, possibly after its end, at which the
+    table has none of its earlier rows, even if another table gets them; `fresh`: it starts at such
+    an LSN.
     """
 
     before: TableState
     items: Sequence[TimelineItem]
     holds: Sequence[Hold]
-    cut: int
+    cut_lsn: int
     restart: int
     from_lsn: int = NO_LSN
     to_lsn: int = NO_LSN
@@ -49,12 +49,12 @@ class Reach:
 
     def starting_at(self, start: int) -> Reach:
         """Return the reach from `start`, or from `before` if that is there, to the next hold."""
-        stop = next((h for h in self.holds if start < h.lsn <= self.cut and not h.marked), None)
+        stop = next((h for h in self.holds if start < h.lsn <= self.cut_lsn and not h.marked), None)
         fresh = start != self.before.to_lsn or self._seeded_where_it_is
         return replace(
             self,
             from_lsn=start - fresh,
-            to_lsn=stop.lsn - 1 if stop else max(self.cut, self.before.to_lsn),
+            to_lsn=stop.lsn - 1 if stop else max(self.cut_lsn, self.before.to_lsn),
             held=stop.reason if stop else None,
             fresh=fresh,
         )
@@ -90,7 +90,7 @@ class Reach:
 
 def reach_of(
     before: TableState,
-    cut: int,
+    cut_lsn: int,
     items: Sequence[TimelineItem],
     holds: Sequence[Hold],
     settings: Settings,
@@ -102,15 +102,15 @@ def reach_of(
     """
     held = {hold.lsn for hold in holds if not hold.marked}
     ends = [lsn for lsn in _without_rows(items, held, settings, ()) if lsn not in held]
-    restart = max((lsn for lsn in ends if lsn <= cut), default=NO_LSN)
-    found = Reach(before, items, holds, cut, restart)
-    found = found.starting_at(_start(before, cut, items, holds, settings, given))
+    restart = max((lsn for lsn in ends if lsn <= cut_lsn), default=NO_LSN)
+    found = Reach(before, items, holds, cut_lsn, restart)
+    found = found.starting_at(_start(before, cut_lsn, items, holds, settings, given))
     return found.or_restarted() if found.held else found
 
 
 def _start(
     before: TableState,
-    cut: int,
+    cut_lsn: int,
     items: Sequence[TimelineItem],
     holds: Sequence[Hold],
     settings: Settings,
@@ -122,7 +122,7 @@ def _start(
     """
     held = {hold.lsn for hold in holds if not hold.marked}
     moves = [i.lsn - (i.kind == "moved") for i in items if i.kind in MOVES]
-    last = min([cut, *(lsn for lsn in moves if lsn > before.to_lsn)])
+    last = min([cut_lsn, *(lsn for lsn in moves if lsn > before.to_lsn)])
     empty = (lsn for lsn in _without_rows(items, held, settings, given) if lsn <= last)
     return max(before.to_lsn, *(lsn for lsn in empty if lsn not in held), NO_LSN)
 

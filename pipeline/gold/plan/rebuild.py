@@ -1,7 +1,7 @@
 """Full refresh of gold: every table is rebuilt from silver, in place.
 
 It starts with a batch of its own that resets gold's state; the batches after it catch up with
-silver, and only the last one publishes a cut: until then the previous cut stays. Each table is
+silver, and only the last one publishes a snapshot: until then the previous one stays. Each table is
 emptied in place when its first change is applied; `gold_table` records in its properties to which
 refresh it belongs. An open batch that can no longer be carried out is set aside: its record says
 that a full refresh begins in its place.
@@ -107,7 +107,7 @@ def is_resumed(ledger: Ledger, settings: Settings) -> bool:
 
 
 def awaits_rebuild(ledger: Ledger) -> bool:
-    """Return True if silver had a full refresh for which gold has published no cut yet."""
+    """Return True if silver had a full refresh for which gold has published no snapshot yet."""
     begun = silver_progress_ahead(ledger).refresh.batch
     return begun > 0 and GoldState.of(ledger).rebuild.reached != begun
 
@@ -181,7 +181,7 @@ def beginning_record(record: Mapping[str, Any] | None, state: GoldState) -> dict
 
 
 def published_before(record: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return the part of a record that describes the last published cut."""
+    """Return the part of a record that describes the last published snapshot."""
     if record is None or record.get("published"):
         return (record or {}).get("published")
     cut = {"committed_at": Cut.of(record).committed_at}
@@ -192,7 +192,8 @@ def published_before(record: Mapping[str, Any] | None) -> dict[str, Any] | None:
 def set_aside(run: LayerRun, plan: Plan) -> None:
     """Finish an open plan by beginning a full refresh in its place.
 
-    A run that is still carrying the plan out can no longer publish its cut: its step is claimed.
+    A run that is still carrying the plan out can no longer publish its snapshot: its step is
+    claimed.
     """
     ledger = run.ledger
     ledger.tables.claim(cuts_table(run.lake), cut_step(run.source, plan.batch))
@@ -222,7 +223,7 @@ def carry_out(ledger: Ledger, plan: Plan) -> None:
 
 
 def after_batch(rebuild: Rebuild, *, ends: bool) -> Rebuild:
-    """Return the refresh that the next batch belongs to; `ends`: the batch publishes a cut."""
+    """Return the refresh that the next batch belongs to; `ends`: the batch publishes a snapshot."""
     if not (rebuild.under_way and ends):
         return rebuild
     return replace(rebuild, under_way=False, reached=rebuild.silver)
@@ -246,7 +247,7 @@ def not_rebuilt(settings: Settings, state: GoldState) -> list[str]:
     built = [table.name for table in state.tables.values() if table.reason != GONE]
     return [
         f"{table.name} was not rebuilt: {table.reason} Its gold table was kept unchanged; delete"
-        " it if nobody needs it."
+        " it if it is no longer needed."
         for _, table in sorted(state.tables.items())
         if table.reason in (GONE, LEFT_OUT)
         and not table.held

@@ -1,6 +1,6 @@
 """Inspection of gold's tables for changes by others, before and after each batch.
 
-A published cut records each table's Delta version. If that is still the latest, which the file
+A published snapshot records each table's Delta version. If that is still the latest, which the file
 names in the Delta log show, nothing else is read; otherwise the commits after it are.
 """
 
@@ -58,7 +58,7 @@ def signed_session(spark: Spark) -> Iterator[Spark]:
 def inspect(
     run: LayerRun, state: GoldState
 ) -> tuple[Mapping[TableName, Damage], Mapping[TableName, int]]:
-    """Inspect every table of the last cut for changes since.
+    """Inspect every table of the last published snapshot for changes since.
 
     Return the damaged ones, and the versions of those that only maintenance has changed.
     """

@@ -1,8 +1,8 @@
 """Full refresh of single tables: each is rebuilt from silver in one batch, along with new changes.
 
 Where Delta allows it, in place: a commit empties the table, it is filled as in any full refresh,
-and published cuts stay readable. A table whose Delta log is damaged, or that is somebody else's, is
-moved to `LAKE/gold/_damaged` unchanged, and a new one takes its place.
+and published snapshots stay readable. A table whose Delta log is damaged, or that another program
+wrote, is moved to `LAKE/gold/_damaged` unchanged, and a new one takes its place.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ def tables_to_refresh(
     asked: Collection[TableName],
     damaged: Collection[TableName],
     items: Sequence[TimelineItem],
-    cut: int,
+    upto: int,
 ) -> set[TableName]:
-    """Return the tables that a batch up to `cut` rebuilds: those requested, and damaged ones that
+    """Return the tables that a batch up to `upto` rebuilds: those requested, and damaged ones that
     were seeded since.
 
     Raise RefreshRefusedError if silver no longer has all changes of a requested table.
@@ -86,7 +86,7 @@ def tables_to_refresh(
             remedy=f"Seed it again (binlake seed --table {name}), then run binlake run. Nothing was"
             " changed.",
         )
-    for name in _seeded_since(state, damaged, items, cut) - found:
+    for name in _seeded_since(state, damaged, items, upto) - found:
         group = _with_connected([name], state, items)
         if not any(_lacking(run, group, items, gone)):
             found |= group
@@ -94,9 +94,9 @@ def tables_to_refresh(
 
 
 def _seeded_since(
-    state: GoldState, damaged: Collection[TableName], items: Iterable[TimelineItem], cut: int
+    state: GoldState, damaged: Collection[TableName], items: Iterable[TimelineItem], upto: int
 ) -> set[TableName]:
-    seeds = {item.name: item.seed.id for item in items if item.seed and item.lsn <= cut}
+    seeds = {item.name: item.seed.id for item in items if item.seed and item.lsn <= upto}
     return {name for name in damaged if seeds.get(name, "") not in ("", state.tables[name].seed)}
 
 

@@ -1,10 +1,10 @@
-"""Verification points: log positions at which gold publishes a cut for a comparison with a server.
+"""Verification points: log positions at which gold publishes a snapshot to compare with a server.
 
 A comparison that has read a snapshot of a server requests the snapshot's position in a small JSON
 file in `LAKE/gold/_verification_points/<source>`: a position in the log, or the GTID set that the
 server had executed (only transactions in the lake count). A gold run ends a batch there, publishes
-the cut and continues, so this exact state is published, whatever is written meanwhile. Files for
-positions that gold has passed, and those not reached within a day, are removed.
+the snapshot and continues, so this exact state is published, whatever is written meanwhile. Files
+for positions that gold has passed, and those not reached within a day, are removed.
 """
 
 from __future__ import annotations

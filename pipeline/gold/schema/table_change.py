@@ -124,7 +124,7 @@ class TableChange:
         delta.execute_once(self.session, statement, self.table.reference, self.write.step)
 
     def overwrite(self, rows: DataFrame) -> None:
-        """Replace the table's rows and columns, in place, so that published cuts stay readable."""
+        """Replace the table's rows and columns in place: published snapshots stay readable."""
         self._enable_features()
         delta.overwrite_once(rows, self.table.reference, self.write.step)
 

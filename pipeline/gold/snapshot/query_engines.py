@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 QueryEngine = Literal["spark", "polars", "arrow"]
 ReadTable: TypeAlias = Callable[[str, SnapshotEntry], Any]
-"""Reads a gold table: its reference, and its entry in the cut's row."""
+"""Reads a gold table: its reference, and its entry in the snapshot's row."""
 
 
 def by_spark(settings: Settings) -> tuple[Tables, ReadTable]:

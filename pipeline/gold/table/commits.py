@@ -16,7 +16,7 @@ from pipeline.lake.lazy_spark import Spark, running, started
 from pipeline.lake.sql_text import in_sql
 
 SIGNATURE = "binlake gold"
-"""User metadata of gold's own commits; a commit without it is somebody else's."""
+"""User metadata of gold's own commits; a commit without it is by another program or user."""
 
 MAINTENANCE = ("OPTIMIZE", "REORG", "VACUUM START", "VACUUM END")
 """Delta operations that change no rows."""
@@ -104,8 +104,8 @@ def by_others(spark: Spark, table: str, commits: Sequence[Commit], before: int) 
         return None
     undo = f"RESTORE TABLE {in_sql(table)} TO VERSION AS OF {judged.sound} undoes it"
     return Damage(
-        f"its gold table {table} was changed by somebody else: {foreign.operation}, version"
-        f" {foreign.version}{f' ({undo})' if judged.sound is not None else ''}"
+        f"its gold table {table} was changed by another program or user: {foreign.operation},"
+        f" version {foreign.version}{f' ({undo})' if judged.sound is not None else ''}"
     )
 
 

@@ -43,7 +43,7 @@ _LASTING = re.compile(
     r"\[DELTA_|FAILED_READ_FILE|File[A-Z]\w*Exception|NoSuchFile|PATH_NOT_FOUND"
     r"|InvariantViolation|UNRESOLVED_COLUMN|CAST_INVALID_INPUT"
 )
-"""Found in errors that recur for the table until somebody fixes it."""
+"""Found in errors that recur for the table until it is fixed."""
 REFUSED = re.compile("AccessDenied|Permission denied|PermissionError")
 """Found in access errors: access may be restored without a change to the table."""
 _OF_SILVER = re.compile(r"/silver/\S+\.parquet")

@@ -51,7 +51,7 @@ class TableState:
     """State of one table: its plan applies the changes in (`from_lsn`, `to_lsn`].
 
     `complete`: gold equals the source's table at `to_lsn`; if not, `reason` says why. `held`: why
-    the table stops there although the cut goes further. `version`: the silver table `v<N>` whose
+    the table stops there although `cut_lsn` is later. `version`: the silver table `v<N>` whose
     columns gold has, None while there is no gold table. `key`: the key columns in the settings;
     if empty, each part of a batch uses its definition's own key. `touched`: it has changes to
     apply. `complete_from`: no change is missing at `from_lsn`; `marked`: LSNs of later faults that
@@ -127,8 +127,8 @@ class Rebuild:
     """Gold's part of the full refresh that its tables come from; `batch` began it (0: none).
 
     `silver`: the batch that began the refresh of silver from which they are built; `reached`: the
-    same for the last published cut. `under_way`: none of its cuts is published yet. `upto`: LSN of
-    the previous cut. `settings_digest`: that of the settings in effect (see `plan.rebuild`).
+    same for the last published snapshot. `under_way`: it has published none yet. `upto`: LSN of
+    the previous snapshot. `settings_digest`: that of the settings in effect (see `plan.rebuild`).
     """
 
     batch: int = 0
@@ -141,9 +141,9 @@ class Rebuild:
 
 @dataclass(frozen=True, slots=True)
 class GoldState:
-    """State of all tables at a cut: each is applied up to `cut_lsn`, or held before it.
+    """State of all tables after a batch: each is applied up to `cut_lsn`, or held before it.
 
-    `cut_held`: why the cut is not silver's last transaction. `drop_rows`: a DROP in the source
+    `cut_held`: why `cut_lsn` is not silver's last transaction. `drop_rows`: a DROP in the source
     deletes the rows in gold. `xa_from`: XA transactions prepared before this LSN no longer affect
     any table (0: not determined). `mark_faults`: tables continue without changes that cannot be
     decoded. `cascades`: ID of the plan's foreign key cascades, which the log does not have
@@ -203,7 +203,7 @@ class GoldState:
         return replace(self, tables={**self.tables, **found}) if found else self
 
     def holds(self, table: TableState) -> str | None:
-        """Return why the table is held: because of itself or of the cut; None if it is not."""
+        """Return why the table is held: on its own or because all are; None if it is not."""
         return table.held or self.cut_held
 
     def held(self) -> list[str]:

@@ -183,7 +183,7 @@ class RunRecord:
 
     @property
     def started_micros(self) -> int:
-        """When it started, in microseconds since 1970."""
+        """Start time, in microseconds since 1970."""
         return (self.started_at - _EPOCH) // timedelta(microseconds=1)
 
     @property

@@ -204,7 +204,7 @@ class Monitor:
         return found or LayerDatasets()
 
     def _send(self, send: Callable[[Lineage], None]) -> None:
-        """Send an event; after the first that fails, the run sends no more."""
+        """Send an event; after the first that fails, the run sends no further events."""
         lineage = self._lineage
         if lineage is None:
             return

@@ -94,8 +94,9 @@ class RequiredScopes:
 
     def _scope_to_grant(self, one: CheckedTable, table: str) -> Scope:
         """Return the table's schema if all of it is included, else the table."""
-        is_cut = any(fnmatchcase(one.schema, out.split(".", 1)[0]) for out in self.settings.exclude)
-        return Scope(one.schema, None if table == "*" and not is_cut else one.table)
+        patterns = (out.split(".", 1)[0] for out in self.settings.exclude)
+        excluded = any(fnmatchcase(one.schema, pattern) for pattern in patterns)
+        return Scope(one.schema, None if table == "*" and not excluded else one.table)
 
 
 @dataclass(frozen=True, slots=True)

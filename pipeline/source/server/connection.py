@@ -42,7 +42,7 @@ ANSWER_SECONDS = 60
 """Default read and write timeout of statements; overridden by options of `connect`."""
 
 CLEAR_TEXT_PLUGINS = ("mysql_clear_password", "dialog", "mysql_old_password")
-"""Authentication plugins for which PyMySQL would send the password in the clear, or nearly so."""
+"""Authentication plugins with which PyMySQL would send a cleartext or weakly obscured password."""
 
 
 class ClearTextRefusedError(Exception):

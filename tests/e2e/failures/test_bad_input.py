@@ -34,7 +34,7 @@ def middle(file: Path) -> EventHeader:
     return with_rows[len(with_rows) // 2]
 
 
-def cut(file: Path, position: int) -> None:
+def truncate(file: Path, position: int) -> None:
     file.write_bytes(file.read_bytes()[:position])
 
 
@@ -46,10 +46,12 @@ DAMAGE = {
     "one bit of a header": lambda file: flip(file, middle(file).position + 5),
     "one bit of a body": lambda file: flip(file, middle(file).position + 30),
     "one bit of a checksum": lambda file: flip(file, end_of(middle(file)) - 1),
-    "truncated inside a header": lambda file: cut(file, middle(file).position + 7),
-    "truncated inside a body": lambda file: cut(file, middle(file).position + 30),
-    "truncated between events": lambda file: cut(file, middle(file).position),
-    "without its last event": lambda file: cut(file, file.read_bytes().rindex(b"binlog.") - 27),
+    "truncated inside a header": lambda file: truncate(file, middle(file).position + 7),
+    "truncated inside a body": lambda file: truncate(file, middle(file).position + 30),
+    "truncated between events": lambda file: truncate(file, middle(file).position),
+    "without its last event": lambda file: truncate(
+        file, file.read_bytes().rindex(b"binlog.") - 27
+    ),
     "empty": lambda file: file.write_bytes(b""),
     "not a binlog": lambda file: file.write_bytes(b"PK\x03\x04" + bytes(500)),
     "encrypted": lambda file: file.write_bytes(b"\xfdbin" + bytes(508)),

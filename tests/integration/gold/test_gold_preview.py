@@ -63,7 +63,7 @@ def test_the_run_applies_what_was_listed_and_xa_transactions_once_they_are_commi
 def test_a_batch_that_was_killed_is_listed_as_it_was_planned(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its table is in gold by then, where a new plan would take it for somebody else's."""
+    """Its table is in gold by then, where a new plan would mistake it for another program's."""
     lake = MadeLake(spark, tmp_path / "lake")
     lake.silver.batch([Tx(2).insert(PLAIN, 1, "a")], [item("create", 2, PLAIN)])
     with monkeypatch.context() as patched:

@@ -65,7 +65,7 @@ def make(lake: MadeLake) -> None:
             item("renamed", 6, MOVED, other=WIDER, pos=10),
             item("moved", 6, WIDER, other=MOVED, pos=10),
         ],
-        cut=13,
+        last=13,
     )
 
 

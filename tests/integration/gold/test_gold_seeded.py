@@ -177,7 +177,7 @@ def test_a_seed_that_cannot_catch_up_is_refused_until_the_next_one(
         assert (found.complete, found.held) == (True, None)
     assert rows(tmp_path, "new") == [(1, "b"), (9, "z")]
     assert rows(tmp_path, "t") == [(1, "b")]
-    silver.batch([], [seed(tmp_path, "t", 4, 4, [(1, "B")], exact=True)], cut=4)
+    silver.batch([], [seed(tmp_path, "t", 4, 4, [(1, "B")], exact=True)], last=4)
     gold_run(spark, tmp_path)
     assert rows(tmp_path, "t") == [(1, "B")]
     assert state(spark, tmp_path, "t").complete

@@ -165,5 +165,5 @@ def test_foreign_commits_are_found_in_the_delta_log_without_spark(lake: MadeLake
     rows = lake.spark.read.format("delta").load(path)
     rows.limit(1).write.format("delta").mode("append").save(path)
     # The first run holds the table, which takes a batch.
-    assert "changed by somebody else: WRITE" in "".join(run_without_spark(lake).faults)
-    assert "changed by somebody else: WRITE" in "".join(run_without_spark(lake).faults)
+    assert "changed by another program or user: WRITE" in "".join(run_without_spark(lake).faults)
+    assert "changed by another program or user: WRITE" in "".join(run_without_spark(lake).faults)

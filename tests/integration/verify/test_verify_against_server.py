@@ -179,9 +179,9 @@ def test_an_incomplete_file_is_refused(mysql: MySQLServer, lake: Path, tmp_path:
     script = tmp_path / "snapshot.pyz"
     CliRunner().invoke(app, ["verify", "--script", str(script)])
     whole = gzip.decompress(snapshot(script, mysql, tmp_path / "whole.gz").read_bytes())
-    cut = tmp_path / "cut"
-    cut.write_bytes(whole[: whole.rindex(b"\n", 0, -1)])
-    for file in (cut, tmp_path / "none", Path(__file__)):
+    truncated = tmp_path / "truncated"
+    truncated.write_bytes(whole[: whole.rindex(b"\n", 0, -1)])
+    for file in (truncated, tmp_path / "none", Path(__file__)):
         found = CliRunner().invoke(app, ["verify", "--lake", str(lake), "--against", str(file)])
         assert getattr(found.exception, "exit_code", None) == 2, found.output
         assert str(file) in str(found.exception)

@@ -13,7 +13,7 @@ from pipeline.observe.progress import QuietProgress
 from pipeline.settings import Settings
 from pipeline.verify import against, gold_table
 from pipeline.verify.against import Comparison
-from pipeline.verify.matching import BehindGoldError, OtherLogError
+from pipeline.verify.matching import LaggingServerError, OtherLogError
 from pipeline.verify.run import verify_with_server
 from tests.support.lake.run_layers import run_layers
 from tests.support.servers.mysql import MySQLFactory
@@ -155,7 +155,7 @@ def test_a_primary_and_its_replica_are_compared_with_the_same_lake(
     replica.execute("STOP REPLICA" if kind == "mysql" else "STOP SLAVE")
     primary.execute(f"INSERT INTO {SCHEMA}.keyless VALUES (1, NULL)")
     run_layers(spark, on_primary, QuietProgress())
-    with pytest.raises(BehindGoldError, match="the server lacks"):
+    with pytest.raises(LaggingServerError, match="the server lacks"):
         verified(spark, on_replica, patience=1)
     replica.execute("START REPLICA" if kind == "mysql" else "START SLAVE")
     assert differences(verified(spark, on_replica, keyless)) == {"keyless": REPORTED["keyless"]}
@@ -163,7 +163,7 @@ def test_a_primary_and_its_replica_are_compared_with_the_same_lake(
     # The primary counts from 1 again: gold has the same numbers from before.
     primary.reset_logs()
     primary.execute(f"INSERT INTO {SCHEMA}.keyless VALUES (6, NULL)")
-    with pytest.raises(BehindGoldError, match="has lost"):
+    with pytest.raises(LaggingServerError, match="has lost"):
         verified(spark, on_primary, patience=600)
     after_reset = settings_of(primary, tmp_path, primary, given_up=[1])
     run_layers(spark, after_reset, QuietProgress())

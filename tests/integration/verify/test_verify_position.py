@@ -79,23 +79,23 @@ def server_file(spark: SparkSession, gtids: str, file: str | None, at: int | Non
 
 def test_log_positions_and_gtids_determine_what_a_snapshot_contains(lake: MadeLake) -> None:
     for name, position, expected in PLACES:
-        cut = VerifiedSnapshot(SOURCE, lsn(2), None, (), frozenset(), ())
+        snapshot = VerifiedSnapshot(SOURCE, lsn(2), None, (), frozenset(), ())
         found = server_file(lake.spark, "", name, position)
-        sentence = other_position(run_of(lake), cut, found)
+        sentence = other_position(run_of(lake), snapshot, found)
         assert expected in sentence, (name, position)
         assert bool(sentence) == bool(expected), (name, position)
     for gold, snapshot, expected in GTIDS:
-        cut = VerifiedSnapshot(SOURCE, lsn(2), gold, (), frozenset(), ())
+        snapshot = VerifiedSnapshot(SOURCE, lsn(2), gold, (), frozenset(), ())
         found = server_file(lake.spark, snapshot, "log.000001", 2500)
-        sentence = other_position(run_of(lake), cut, found)
+        sentence = other_position(run_of(lake), snapshot, found)
         assert expected in sentence, (gold, snapshot)
         assert bool(sentence) == bool(expected), (gold, snapshot)
 
 
 def test_a_domain_that_a_server_only_once_replicated_is_ignored(lake: MadeLake) -> None:
-    cut = VerifiedSnapshot(SOURCE, lsn(2), "0-1-7", (), frozenset(), ())
+    snapshot = VerifiedSnapshot(SOURCE, lsn(2), "0-1-7", (), frozenset(), ())
     found = server_file(lake.spark, "0-1-7,9-4-3", "log.000001", 2500)
-    where = run_of(lake), cut
+    where = run_of(lake), snapshot
     # It writes in that domain itself, or it only has replicated it.
     assert "The server's snapshot contains 9-4-3" in other_position(*where, found)
     assert str(only_replicated(*where, replace(found, gtids_logged="0-1-7"))) == "9-4-3"
@@ -108,16 +108,16 @@ def test_a_domain_that_a_server_only_once_replicated_is_ignored(lake: MadeLake) 
 
 def test_a_server_that_has_executed_nothing_is_before_gold(lake: MadeLake) -> None:
     """Right after RESET, at the same position in a file of the same name."""
-    cut = VerifiedSnapshot(SOURCE, lsn(2), f"{SERVER}:3-9", (), frozenset(), ())
+    snapshot = VerifiedSnapshot(SOURCE, lsn(2), f"{SERVER}:3-9", (), frozenset(), ())
     found = replace(server_file(lake.spark, "", "log.000001", 2500), has_gtids=True)
-    sentence = other_position(run_of(lake), cut, found)
+    sentence = other_position(run_of(lake), snapshot, found)
     assert f"Gold's published snapshot contains {SERVER}:3-9" in sentence
 
 
 def test_log_positions_of_another_server_are_not_comparable(lake: MadeLake) -> None:
-    cut = VerifiedSnapshot(SOURCE, lsn(2), None, (), frozenset(), ())
+    snapshot = VerifiedSnapshot(SOURCE, lsn(2), None, (), frozenset(), ())
     found = replace(server_file(lake.spark, "", "log.000001", 2500), server_id=2)
-    assert "without GTIDs their positions" in other_position(run_of(lake), cut, found)
+    assert "without GTIDs their positions" in other_position(run_of(lake), snapshot, found)
 
 
 def test_in_a_reset_log_only_later_transactions_count(
@@ -127,7 +127,7 @@ def test_in_a_reset_log_only_later_transactions_count(
     after_reset = file_row("log.000001", 1, source=SOURCE, previous_gtids=f"{OTHER}:1")
     files = [file_row("log.000003", 0, source=SOURCE, gtids=f"{SERVER}:1-99"), after_reset]
     monkeypatch.setattr("pipeline.verify.position.read_files", lambda *_: files)
-    cut = VerifiedSnapshot(SOURCE, lsn(2), f"{SERVER}:1-99", (), frozenset(), ())
+    snapshot = VerifiedSnapshot(SOURCE, lsn(2), f"{SERVER}:1-99", (), frozenset(), ())
     for gtids, expected in [
         (f"{SERVER}:1-2", ""),
         (f"{SERVER}:1-2,{OTHER}:1", ""),
@@ -135,6 +135,6 @@ def test_in_a_reset_log_only_later_transactions_count(
         (f"{SERVER}:1", f"Gold's published snapshot contains {SERVER}:2"),
     ]:
         found = server_file(lake.spark, gtids, "log.000001", 2500)
-        sentence = other_position(run_of(lake), cut, found)
+        sentence = other_position(run_of(lake), snapshot, found)
         assert expected in sentence, gtids
         assert bool(sentence) == bool(expected), gtids

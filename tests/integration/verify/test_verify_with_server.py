@@ -111,7 +111,7 @@ def test_gold_equals_a_server_under_writes(
     assert (found.against.position, found.against.differences) == ("", ())
     assert found.against.compared == 2
     last = read_status(spark, settings).tables[0].lsn
-    assert before < found.lsn < last, "a cut on the way, not the one at the end"
+    assert before < found.lsn < last, "a snapshot on the way, not the one at the end"
     assert [*requests.iterdir()] == []
     assert not [*(tmp_path / "silver" / "_staging").rglob("verify-*")]
 

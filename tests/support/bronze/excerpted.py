@@ -29,8 +29,8 @@ def segments(file: Path, target: int, part_size: int | None = None) -> Iterator[
     """
     scanned = scan(ScanTask(str(file), file.name, None, None, True, target, 2 * target))
     row = file_row(file.name, 3, path=str(file))
-    for cut in scanned.segments:
-        segments = [PlannedSegment(row, cut, False, part_size, 1)]
+    for bounds in scanned.segments:
+        segments = [PlannedSegment(row, bounds, False, part_size, 1)]
         rows = [one for batch in segment_rows(segments) for one in batch.to_pylist()]
         yield sorted(rows, key=lambda one: one["part"])
 

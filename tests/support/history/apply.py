@@ -109,11 +109,11 @@ WAYS: dict[str, Way] = {
 
 def _portions(files: Sequence[Path], folder: Path, rng: random.Random, most: int) -> Iterator[Path]:
     """Yield the folder after adding each portion of the files to it."""
-    cuts = sorted(rng.sample(range(1, len(files)), min(most, len(files)) - 1))
-    for cut in cuts:
-        yield _copied(files[:cut], folder)
+    splits = sorted(rng.sample(range(1, len(files)), min(most, len(files)) - 1))
+    for split in splits:
+        yield _copied(files[:split], folder)
         if rng.random() < 0.5:
-            _copy_open(files[cut], folder, rng)
+            _copy_open(files[split], folder, rng)
             yield folder
     yield _copied(files, folder)
 

@@ -1,6 +1,6 @@
 """The rules of the house: each yields a sentence for every breach of it.
 
-`pipeline.gold.plan.batch_plan.cut` is in the room `pipeline.gold.plan.batch_plan`, which is in
+`pipeline.gold.plan.batch_plan.touch` is in the room `pipeline.gold.plan.batch_plan`, which is in
 `pipeline.gold`. A room's face is `__all__` in its `__init__.py`: names, and modules whose names
 others may import; of a `closed` package, only its own rooms may import from such a module.
 """
@@ -200,7 +200,7 @@ def inner_modules(house: House) -> Iterator[str]:
 
 
 def sizes(house: House) -> Iterator[str]:
-    """Rooms with too many entries, modules with too few lines, and exceptions that are none."""
+    """Rooms with too many entries, modules with too few lines, and exceptions not needed."""
     for room, listed in house.rooms.items():
         if (len(listed.split()) > MOST_ENTRIES) != (room in house.large):
             yield f"{room} has {len(listed.split())} entries"
@@ -223,7 +223,7 @@ def long_files(house: House) -> Iterator[str]:
 
 
 def crowded_folders(house: House) -> Iterator[str]:
-    """Folders of tests with too many entries, and exceptions that are none."""
+    """Folders of tests with too many entries, and exceptions that are not needed."""
     tests = house.root / "tests"
     folders = [tests, *tests.rglob("*")] if tests.is_dir() else []
     crowded = {}
@@ -262,7 +262,7 @@ def _types(module: ast.Module) -> Iterator[str]:
 
 
 def near_twins(house: House) -> Iterator[str]:
-    """Modules and rooms whose names differ only by an ending, and exceptions that are none.
+    """Modules and rooms whose names differ only by an ending, and exceptions that are not needed.
 
     A reader who looks for `plan` must not have to open `planning` too. Equal names are not twins:
     their rooms tell them apart. The product is one house, and so is each folder in `named`.
@@ -294,8 +294,8 @@ def _twins(names: Iterable[str]) -> dict[tuple[str, str], set[str]]:
 def _stems(name: str) -> set[str]:
     """Return what a name may be without an ending: `plan` of `planning`, `copi` of `copies`."""
     singular = {name, *(name.removesuffix(ending) for ending in PLURALS)}
-    cut = singular | {one.removesuffix(form) for one in singular for form in FORMS}
-    long = {stem for stem in cut if len(stem) >= SHORTEST_STEM}
+    stems = singular | {one.removesuffix(form) for one in singular for form in FORMS}
+    long = {stem for stem in stems if len(stem) >= SHORTEST_STEM}
     return long | {stem[:-1] for stem in long if stem[-1:] == stem[-2:-1]}
 
 

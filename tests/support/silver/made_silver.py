@@ -152,10 +152,10 @@ class MadeSilver:
         transactions: Iterable[MadeTransaction] = (),
         items: Sequence[TimelineItem] = (),
         faults: Sequence[tuple[int, Sequence[str] | None]] = (),
-        cut: int = 0,
+        last: int = 0,
         kind: str = "undecodable",
     ) -> None:
-        """Write a batch: `faults` are (n, tables), of a `kind`; `cut` is its last transaction's
+        """Write a batch: `faults` are (n, tables), of a `kind`; `last` is its last transaction's
         number.
         """
         self.batches += 1
@@ -166,7 +166,7 @@ class MadeSilver:
         self._faults(faults, kind)
         ledger = Ledger(self.spark, self.lake, SOURCE)
         conf = Settings(source=SOURCE).decoding
-        last_lsn = lsn(cut or max(t.n for t in made))
+        last_lsn = lsn(last or max(t.n for t in made))
         body = SilverPlan(start=(1, 4), end=(1, 4), last_lsn=last_lsn, conf=conf).to_body()
         plan = ledger.propose("silver", body)
         ledger.finish(plan, {})

@@ -54,6 +54,6 @@ def test_an_invalid_report_is_an_error(printed: str, reason: str) -> None:
 
 
 @given(st.sets(st.integers(0, len(PRINTED))))
-def test_printed_rows_are_counted_wherever_the_output_is_split(cuts: set[int]) -> None:
-    chunks = [PRINTED[a:b] for a, b in pairwise([0, *sorted(cuts), len(PRINTED)])]
+def test_printed_rows_are_counted_wherever_the_output_is_split(splits: set[int]) -> None:
+    chunks = [PRINTED[a:b] for a, b in pairwise([0, *sorted(splits), len(PRINTED)])]
     assert count_printed(chunks) == Counts(events=3, images=3, cells=6)

@@ -38,7 +38,7 @@ def damage(folder: Path) -> None:
     (folder / FILES[1].name).write_bytes(log)
 
 
-def cut(folder: Path, number: int) -> None:
+def truncate(folder: Path, number: int) -> None:
     (folder / FILES[number].name).write_bytes(FILES[number].read_bytes()[:-40_000])
 
 
@@ -50,8 +50,8 @@ def add_another_log(folder: Path) -> None:
     ("change", "message"),
     [
         (damage, r"binlog.000002, position \d+.*Copy the file from the server again"),
-        (lambda folder: cut(folder, 1), r"binlog.000002.*Copy the file from the server again"),
-        (lambda folder: cut(folder, 3), r"binlog.000004.*though the server closed it"),
+        (lambda folder: truncate(folder, 1), r"binlog.000002.*Copy the file from the server again"),
+        (lambda folder: truncate(folder, 3), r"binlog.000004.*though the server closed it"),
         (lambda folder: (folder / FILES[1].name).unlink(), r"binlog.000002 is missing before"),
         (add_another_log, r"files of several logs"),
     ],

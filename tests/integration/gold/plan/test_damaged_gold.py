@@ -122,8 +122,11 @@ HELD: Mapping[str, tuple[Callable[[SparkSession, str], object], str]] = {
         _sql("ALTER TABLE TABLE_ ADD CONSTRAINT small CHECK (n < 50)"),
         "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
     ),
-    "restored": (_sql("RESTORE TABLE TABLE_ TO VERSION AS OF 0"), "by somebody else: RESTORE"),
-    "deleted_rows": (_sql("DELETE FROM TABLE_ WHERE id = 2"), "by somebody else: DELETE"),
+    "restored": (
+        _sql("RESTORE TABLE TABLE_ TO VERSION AS OF 0"),
+        "by another program or user: RESTORE",
+    ),
+    "deleted_rows": (_sql("DELETE FROM TABLE_ WHERE id = 2"), "by another program or user: DELETE"),
     "added_column": (_sql("ALTER TABLE TABLE_ ADD COLUMN mine INT"), "else: ADD COLUMNS"),
     "dropped_column": (
         _sql(
@@ -132,7 +135,7 @@ HELD: Mapping[str, tuple[Callable[[SparkSession, str], object], str]] = {
         ),
         "else: DROP COLUMNS",
     ),
-    "overwritten": (_overwrite, "by somebody else: WRITE"),
+    "overwritten": (_overwrite, "by another program or user: WRITE"),
     "another": (_another, "another table is at"),
     "no_files": (_data_files, "FAILED_READ_FILE"),
     "corrupt_log": (_corrupt, "FAILED_READ_FILE"),

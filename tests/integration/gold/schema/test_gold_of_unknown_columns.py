@@ -106,20 +106,20 @@ def test_a_table_with_unknown_columns_is_empty_until_a_row_shows_them(
     lake.run()
     # Gold keeps the rows of a dropped table until it is created again: in the same batch, or
     # another.
-    lake.silver.batch([], [item("drop", 2, T), unknown(2, T), item("drop", 2, U)], cut=2)
+    lake.silver.batch([], [item("drop", 2, T), unknown(2, T), item("drop", 2, U)], last=2)
     lake.run()
     assert (rows(lake, "t"), rows(lake, "u")) == ([], [(1, "u")])
-    assert at_the_cut(lake) == {"t": (0, True), "u": (1, False), "w": (1, True)}
+    assert at_the_snapshot(lake) == {"t": (0, True), "u": (1, False), "w": (1, True)}
     lake.silver.batch(
         [Tx(4).insert(T_AGAIN, 6, version=2)],
         [unknown(3, U), item("drop", 3, W), unknown(3, W), item("create", 4, T_AGAIN, 2)],
     )
     lake.run(on_drop="drop")
     assert rows(lake, "t") == [(6,)]
-    assert at_the_cut(lake) == {"t": (1, True), "u": (0, True), "w": (0, True)}
+    assert at_the_snapshot(lake) == {"t": (1, True), "u": (0, True), "w": (0, True)}
 
 
-def at_the_cut(lake: MadeLake) -> dict[str, tuple[int, bool]]:
+def at_the_snapshot(lake: MadeLake) -> dict[str, tuple[int, bool]]:
     """Return the row count of each table in the last snapshot, and whether it is complete."""
     last = read_table(Lake(lake.root).cuts)[1].sort_by("batch").to_pylist()[-1]
     return {

@@ -92,7 +92,7 @@ def test_unfit_values_hold_an_unmarked_table_and_are_null_in_a_marked_one(
         [first],
         [item("create", 1, wide(name)) for name in names],
         faults=[(2, ["shop.marked"])],
-        cut=2,
+        last=2,
     )
     lake.run(on_fault="mark")
     lake.silver.batch(

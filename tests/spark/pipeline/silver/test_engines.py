@@ -41,8 +41,8 @@ def rows_of(name: str, ordinal: int) -> list[dict[str, Any]]:
     segmenter.feed(log)
     segmenter.finish()
     rows = []
-    for cut in segmenter.segments:
-        start, end = cut.start.position, cut.end.position
+    for bounds in segmenter.segments:
+        start, end = bounds.start.position, bounds.end.position
         middle = (start + end) // 2
         for part, (low, high) in enumerate(((start, middle), (middle, end))):
             known = {
@@ -52,9 +52,9 @@ def rows_of(name: str, ordinal: int) -> list[dict[str, Any]]:
                 "start_pos": start,
                 "end_pos": end,
                 "part": part,
-                "preamble": cut.preamble,
+                "preamble": bounds.preamble,
                 "content": log[low:high],
-                "transaction_pos": cut.transaction_pos,
+                "transaction_pos": bounds.transaction_pos,
                 "transactions": 0 if part == 0 else None,
                 "events": [],
             }

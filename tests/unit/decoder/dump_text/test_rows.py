@@ -140,8 +140,8 @@ def test_rows_round_trip_wherever_the_input_is_split(
 ) -> None:
     text = write(rows)
     output = Output(len(text))
-    cut = data.draw(st.integers(0, len(text)))
-    at, how = read(text, output, end=cut)
+    split = data.draw(st.integers(0, len(text)))
+    at, how = read(text, output, end=split)
     assert how in (MORE, ENDED)
     assert output.rows == rows[: len(output.rows)]
     if how == MORE:

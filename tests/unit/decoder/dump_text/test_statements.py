@@ -30,9 +30,9 @@ def test_finds_the_end_wherever_the_input_is_split(
     escapes, twice = options.get("escapes", True), options.get("twice", False)
     encoded = text.encode() + b"\n\n\n"
     buffer = np.frombuffer(bytearray(encoded + bytes(SLACK)), np.uint8)
-    for cut in range(len(encoded) + 1):
+    for split in range(len(encoded) + 1):
         state = np.zeros(2, np.int64)
-        end = statement_end(buffer, 0, cut, escapes, 59, twice, state)
+        end = statement_end(buffer, 0, split, escapes, 59, twice, state)
         if end < 0:
             end = statement_end(buffer, int(state[1]), len(encoded), escapes, 59, twice, state)
         assert encoded[:end].decode() == statement

@@ -79,9 +79,9 @@ def test_a_mutated_header_parses_or_raises(edits: list[tuple[int, bytes]], end: 
     head = bytearray(HEAD)
     for offset, content in edits:
         head[offset : offset + len(content)] = content
-    for cut in (head, head[:end]):
+    for header in (head, head[:end]):
         try:
-            found = EncryptionHeader.parse(bytes(cut))
+            found = EncryptionHeader.parse(bytes(header))
         except BinlogError:
             continue
         assert (len(found.encrypted_password), len(found.iv)) == (32, 16)

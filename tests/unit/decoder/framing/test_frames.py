@@ -191,11 +191,11 @@ def test_a_damaged_description_is_ignored() -> None:
     assert frames.post_header.tolist()[1] == 13
 
 
-@given(cut=st.integers(4, len(recorded("plain"))))
-def test_framing_in_windows_equals_framing_the_whole(cut: int) -> None:
+@given(split=st.integers(4, len(recorded("plain"))))
+def test_framing_in_windows_equals_framing_the_whole(split: int) -> None:
     content = recorded("plain")[len(MAGIC) :]
     whole = framed(content)
-    first = framed(content[:cut])
+    first = framed(content[:split])
     at = first.next_offset - HEAD
     second = framed(content[at:], checksum=first.checksum, layout=first.layout)
     sizes = first.size.tolist() + second.size.tolist()

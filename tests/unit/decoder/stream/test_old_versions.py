@@ -209,9 +209,9 @@ def test_segments_of_old_logs_decode_independently(log: bytes) -> None:
     assert len(segmenter.segments) > 3
     assert b"".join(log[c.start.position : c.end.position] for c in segmenter.segments) == log
     parts = []
-    for cut in segmenter.segments:
-        segment = Segment("log", 1, cut.start.position, cut.transaction_pos, cut.preamble)
-        parts += decoded(log[cut.start.position : cut.end.position], segment)
+    for bounds in segmenter.segments:
+        segment = Segment("log", 1, bounds.start.position, bounds.transaction_pos, bounds.preamble)
+        parts += decoded(log[bounds.start.position : bounds.end.position], segment)
     whole = decoded(log)
     assert places(parts) == places(whole)
     assert len(transactions(parts)) == len(transactions(whole)) > 1

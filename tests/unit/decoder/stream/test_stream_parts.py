@@ -35,17 +35,17 @@ def test_a_segment_inside_a_transaction_is_decoded_with_its_preamble() -> None:
     head = gtid(9) + query("BEGIN") + CUP.map()
     parts = [CUP.rows((1, "a"), end=False), CUP.rows((2, "b")), insert(POT, (1,)) + xid(9)]
     start = len(MAGIC) + len(format_description())
-    cut = start + len(head) + len(parts[0])
-    segment = Segment("binlog.000003", 3, cut, start, format_description() + head)
+    split = start + len(head) + len(parts[0])
+    segment = Segment("binlog.000003", 3, split, start, format_description() + head)
     results = decoded(parts[1] + parts[2], segment)
     assert changed(results) == [("cup", "insert", None, (2, "b")), ("pot", "insert", None, (1,))]
     (row,) = transactions(results)
     assert (row["__lsn"], row["start_pos"]) == (3 << 40 | start, start)
-    assert row["end_pos"] == cut + len(parts[1] + parts[2])
+    assert row["end_pos"] == split + len(parts[1] + parts[2])
     assert row["bytes"] == len(parts[1] + parts[2])
     rows = [r for c in results if isinstance(c, Changes) for r in c.batch.to_pylist()]
     assert {r["__gtid"] for r in rows} == {f"{UUID_TEXT}:9"}
-    assert min(r["__pos"] for r in rows) == cut
+    assert min(r["__pos"] for r in rows) == split
 
 
 def test_a_transaction_without_its_end_has_no_end_position() -> None:

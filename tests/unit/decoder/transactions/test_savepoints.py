@@ -77,10 +77,12 @@ def test_a_savepoint_of_an_earlier_segment_is_in_the_preamble(target: int) -> No
     segmenter.finish()
     assert len(segmenter.segments) > 2
     results: list[Any] = []
-    for cut in segmenter.segments:
-        segment = Segment("binlog.000001", 1, cut.start.position, cut.transaction_pos, cut.preamble)
+    for bounds in segmenter.segments:
+        segment = Segment(
+            "binlog.000001", 1, bounds.start.position, bounds.transaction_pos, bounds.preamble
+        )
         unit = SegmentDecoder(segment, TypeOptions())
-        results += unit.decode([log[cut.start.position : cut.end.position]])
+        results += unit.decode([log[bounds.start.position : bounds.end.position]])
     assert not faults(results)
     assert _left_of_parts(results) == [*KEPT, 8]
 

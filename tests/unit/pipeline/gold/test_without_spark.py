@@ -83,7 +83,7 @@ def test_slices_yield_the_same_facts_as_one_read(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def look() -> Facts:
-        return gather(SPARK, lake, SOURCE, lsn(2), lsn(6), cut_before=lsn(5))
+        return gather(SPARK, lake, SOURCE, lsn(2), lsn(6), previous_cut_lsn=lsn(5))
 
     found = look()
     monkeypatch.setattr(transactions, "SLICE_ROWS", 100)

@@ -66,10 +66,10 @@ def compared(
     named = {table.name: table for table in tables}
     nothing = cast(DataFrame, None)
     file = ServerFile(nothing, "9.7", "", "null", tuple(patterns), "", "b.1", 4, named)
-    cut = VerifiedSnapshot("shop", 5, None, tuple(gold), frozenset(), tuple(patterns))
+    snapshot = VerifiedSnapshot("shop", 5, None, tuple(gold), frozenset(), tuple(patterns))
     settings = Settings(source="shop", lake=str(Path("lake")))
     run = LayerRun.begin(NO_SPARK, settings, QuietProgress())
-    return compare(run, cut, [summed(table) for table in gold], file)
+    return compare(run, snapshot, [summed(table) for table in gold], file)
 
 
 def shown(found: Comparison) -> str:

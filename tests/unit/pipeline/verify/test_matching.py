@@ -1,5 +1,5 @@
-"""Whether a server's state is matched by GTIDs or position, which servers are refused, and the cut
-with a server's state."""
+"""Whether a server's state is matched by GTIDs or position, which servers are refused, and the
+snapshot with a server's state."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from pipeline.source import GtidSet
 from pipeline.source.server.login import Login
 from pipeline.verify import matching
 from pipeline.verify.matching import (
-    BehindGoldError,
     GoldPosition,
     GoldReached,
+    LaggingServerError,
     OtherLogError,
     wait_for_server,
 )
@@ -152,7 +152,7 @@ def test_without_gtids_or_patience_there_is_no_wait() -> None:
 def test_a_server_that_has_executed_nothing_lacks_everything(
     had: str, at: dict[str, Any], patience: float, reason: str
 ) -> None:
-    with pytest.raises(BehindGoldError, match=reason) as raised:
+    with pytest.raises(LaggingServerError, match=reason) as raised:
         waited(gold(had), [at], patience)
     assert raised.value.lacking == had
 
@@ -171,7 +171,7 @@ def test_a_server_that_has_executed_nothing_lacks_everything(
 def test_a_lagging_replica_is_distinguished_from_a_reset_server(
     had: str, at: dict[str, Any], patience: float, reason: str
 ) -> None:
-    with pytest.raises(BehindGoldError, match=reason) as raised:
+    with pytest.raises(LaggingServerError, match=reason) as raised:
         waited(gold(had), [at], patience)
     assert raised.value.lacking in (f"{ONE}:4-5", "0-1-5")
     assert raised.value.retryable == (reason == "lacks")
@@ -185,7 +185,7 @@ BEGAN = 2 << OFFSET_BITS | 100
 @pytest.mark.parametrize(
     ("gtids", "batch"),
     [
-        # The cut of a lake that was just seeded has no transaction of its own.
+        # The published snapshot of a lake that was just seeded has no transaction of its own.
         (f"{A}:1-10", GoldReached(1)),
         (f"{A}:1-12", GoldReached(2)),
         (f"{A}:1-15", None),
@@ -244,6 +244,6 @@ def test_cuts_earlier_than_golds_position_at_the_start_are_ignored(
     monkeypatch.setattr(matching, "silver_progress", lambda _: _Standing(silver))
     began = GoldPosition(BEGAN, GoldGtids(), 1)
     place = AtPosition("log.000002", 500)
-    looking = matching._PositionMatcher(RUN, place, began)
-    assert looking._last_before() == found
+    matcher = matching._PositionMatcher(RUN, place, began)
+    assert matcher._last_before() == found
     assert asked == ([] if silver is None else [BEGAN])

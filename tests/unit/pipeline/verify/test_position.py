@@ -51,7 +51,7 @@ def gold_at(
         # Gold has nothing of the log yet.
         (PURGED, 0, f"{A}:11", f"{A}:1-10", f"{A}:1-11"),
         ([], 3, f"{A}:1-5", "", f"{A}:1-5"),
-        # A cut without a transaction: seeded from an idle server.
+        # A snapshot without a transaction: seeded from an idle server.
         (PURGED[:1], 0, None, f"{A}:1-10", f"{A}:1-10"),
         (PURGED, 8, None, f"{A}:1-60", f"{A}:1-60"),
         ([], 0, None, "", ""),

@@ -192,7 +192,7 @@ LATE, DONE = (0, 3), (5, 9)
     [
         (LATE, 3, {}),
         (LATE, 4, {(G, 4): "changes of s.c are not applied"}),
-        (DONE, 5, {(G, 5): "rows of s.c have already changed further"}),
+        (DONE, 5, {(G, 5): "gold has applied later changes to s.c"}),
         (DONE, 6, {}),
     ],
 )

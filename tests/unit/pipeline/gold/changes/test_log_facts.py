@@ -37,14 +37,14 @@ def transaction(lsn: int, gtid: str | None = None, **values: Any) -> dict[str, A
     }
 
 
-def look(rows: list[dict[str, Any]], cut_before: int = 0) -> Facts:
+def look(rows: list[dict[str, Any]], previous_cut_lsn: int = 0) -> Facts:
     """Return the facts of rows, in slices of at least two."""
     size = max(2, len(rows) // 40)
     slices = [
         pa.Table.from_pylist(rows[n : n + size], schema=TRANSACTIONS)
         for n in range(0, len(rows), size)
     ]
-    return facts(slices, 0, 10_000_000, cut_before=cut_before)
+    return facts(slices, 0, 10_000_000, previous_cut_lsn=previous_cut_lsn)
 
 
 def test_many_gtids_become_intervals_whatever_their_order() -> None:
@@ -66,10 +66,10 @@ def test_a_domain_has_the_last_gtid_of_each_server() -> None:
     assert sorted(look(rows).server_ends) == ["0-1-8", "0-2-9", "7-1-1"]
 
 
-def test_changed_tables_are_those_with_rows_after_the_previous_cut() -> None:
+def test_changed_tables_are_those_with_rows_after_the_previous_snapshot() -> None:
     """Facts reach further back for a held table; other tables have already applied these."""
     rows = [transaction(n, rows={name: 1}) for n, name in enumerate(("s.a", "s.b", "s.c"), 1)]
-    found = look(rows, cut_before=2)
+    found = look(rows, previous_cut_lsn=2)
     assert (found.changed, found.changes) == ({"s.c"}, 3)
 
 

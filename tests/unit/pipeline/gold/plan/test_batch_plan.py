@@ -55,7 +55,7 @@ def item(
 
 
 def plan(
-    cut: int,
+    upto: int,
     items: list[TimelineItem],
     faults: list[OpenFault] | None = None,
     previous: GoldState | None = None,
@@ -63,7 +63,7 @@ def plan(
     taken: dict[TableName, str] | None = None,
     files: dict[int, str] | None = None,
 ) -> GoldState:
-    known = Known(1, cut, items, faults or [], taken or {}, files or {})
+    known = Known(1, upto, items, faults or [], taken or {}, files or {})
     return plan_batch(previous or GoldState(), known, settings)
 
 
@@ -201,7 +201,7 @@ def test_a_fault_holds_its_tables_only_until_it_is_resolved() -> None:
     assert free.tables[T].complete
 
 
-def test_a_fault_of_unknown_tables_holds_the_cut() -> None:
+def test_a_fault_of_unknown_tables_stops_the_batch_before_it() -> None:
     items = [item("create", 10), item("create", 20, U)]
     state = plan(100, items, [OpenFault(60, "incident", None)])
     assert {table.to_lsn for table in state.tables.values()} == {59}
@@ -270,12 +270,12 @@ def test_an_accepted_gap_holds_nothing_but_leaves_earlier_tables_incomplete() ->
 
 def test_a_table_that_gold_cannot_have_is_held_until_the_source_drops_it() -> None:
     created = item("create", (3 << 40) + 10, of=REFUSED["unsupported type"])
-    cut = (3 << 40) + 100
-    held = plan(cut, [created], files={3: "binlog.000007"}).tables[T]
+    upto = (3 << 40) + 100
+    held = plan(upto, [created], files={3: "binlog.000007"}).tables[T]
     assert (held.held or "").startswith("binlog.000007, position ")
-    for before in (GoldState(), plan(cut, [created])):
-        items = [created, item("drop", cut + 50)]
-        gone = plan(cut + 100, items, previous=before).tables[T]
+    for before in (GoldState(), plan(upto, [created])):
+        items = [created, item("drop", upto + 50)]
+        gone = plan(upto + 100, items, previous=before).tables[T]
         assert (gone.held, gone.dropped, gone.complete) == (None, True, False)
         assert (gone.version, gone.reason) == (None, DROPPED)
         assert parts(gone, items) == [Evolve(items[1], None)], "none of its rows is looked at"

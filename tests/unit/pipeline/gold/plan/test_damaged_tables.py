@@ -18,8 +18,8 @@ from tests.unit.pipeline.gold.plan.test_batch_plan import SETTINGS, T, U, item, 
 GONE = Damage("its gold table is gone")
 
 
-def damaged(state: GoldState, *names: TableName, cut: int = 150, **options: Any) -> GoldState:
-    known = Known(1, cut, options.pop("items", []), (), damaged=dict.fromkeys(names, GONE))
+def damaged(state: GoldState, *names: TableName, upto: int = 150, **options: Any) -> GoldState:
+    known = Known(1, upto, options.pop("items", []), (), damaged=dict.fromkeys(names, GONE))
     return plan_batch(state, known, SETTINGS)
 
 
@@ -39,7 +39,7 @@ def test_a_damaged_table_is_held_and_not_complete() -> None:
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_repaired_table_continues_with_its_earlier_completeness(whole: bool) -> None:
     items = [item("create" if whole else "observed", 10)]
-    state = damaged(damaged(plan(100, items), T, items=items), T, items=items, cut=160)
+    state = damaged(damaged(plan(100, items), T, items=items), T, items=items, upto=160)
     table = plan(200, items, previous=state).tables[T]
     assert (table.to_lsn, table.held, table.damage) == (200, None, None)
     assert (table.complete, table.reason) == (whole, None if whole else NOT_FROM_START)

@@ -1,4 +1,4 @@
-"""Publishing time and GTID set of a cut."""
+"""Publishing time and GTID set of a published snapshot."""
 
 from __future__ import annotations
 

@@ -32,13 +32,13 @@ def item(kind: ItemKind, lsn: int, name: TableName, other: TableName | None = No
 
 
 def plan(
-    cut: int,
+    upto: int,
     items: list[TimelineItem],
     *faults: OpenFault,
     previous: GoldState | None = None,
     settings: Settings = SETTINGS,
 ) -> GoldState:
-    known = Known(1, cut, items, faults)
+    known = Known(1, upto, items, faults)
     return plan_batch(previous or GoldState(), known, settings)
 
 

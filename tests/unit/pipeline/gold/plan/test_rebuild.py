@@ -105,7 +105,7 @@ def test_all_but_excluded_tables_are_reset(ledger: MemoryLedger) -> None:
     assert published(record) == {U: 5}
     assert Cut.of(record).gtid_set is None
     assert record["drift"] == {}
-    # Until a cut is published, the previous one's lag counts.
+    # Until a snapshot is published, the previous one's lag counts.
     assert cut_of(record) == cut_of(PUBLISHED)
     again = beginning_record(record, state)
     assert again["published"] == record["published"]

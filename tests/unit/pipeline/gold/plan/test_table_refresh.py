@@ -69,9 +69,9 @@ def run_of(gone: int = 0) -> LayerRun:
 
 
 def made(
-    *asked: TableName, gone: int = 0, damaged: tuple[TableName, ...] = (), cut: int = 900
+    *asked: TableName, gone: int = 0, damaged: tuple[TableName, ...] = (), upto: int = 900
 ) -> set[TableName]:
-    return tables_to_refresh(run_of(gone), STATE, asked, damaged, TIMELINE, cut)
+    return tables_to_refresh(run_of(gone), STATE, asked, damaged, TIMELINE, upto)
 
 
 def test_patterns_match_golds_tables() -> None:
@@ -124,7 +124,7 @@ def test_a_refresh_is_refused_for_a_table_unknown_to_silver() -> None:
 
 def test_a_damaged_table_seeded_since_is_refreshed() -> None:
     assert made(damaged=(ORDERS, SEEDED)) == {SEEDED}
-    assert made(damaged=(SEEDED,), cut=599) == set()
+    assert made(damaged=(SEEDED,), upto=599) == set()
     taken = replace(STATE.tables[SEEDED], seed="first")
     state = replace(STATE, tables={**STATE.tables, SEEDED: taken})
     assert tables_to_refresh(run_of(), state, (), {SEEDED}, TIMELINE, 900) == set()

@@ -107,7 +107,7 @@ def test_only_what_conf_has_changed_is_set_on_an_existing_table() -> None:
     before, now = TableOptions(), TableOptions(deletion_vectors=False)
     assert now.changes(now) == {}
     assert now.changes(before) == {VECTORS: "false", OPTIONS: now.initial_properties[OPTIONS]}
-    # A feed that somebody else enabled stays as long as conf does not change it.
+    # A feed that another program or user enabled stays as long as conf does not change it.
     assert FEED not in now.changes(before)
     fed = TableOptions(change_data_feed=True)
     assert before.changes(fed)[FEED] == "false"

@@ -197,12 +197,12 @@ def test_a_log_in_two_batches_gives_the_same_items_as_in_one(
     events: tuple[str | TableDefinition, ...],
 ) -> None:
     whole = Log().run(*events).new
-    for cut in range(len(events)):
-        first = Log().run(*events[:cut])
+    for split in range(len(events)):
+        first = Log().run(*events[:split])
         stored = [TimelineItem.from_dict(item.to_dict()) for item in first.new]
         second = Log(*stored)
         second.lsn = first.lsn
-        assert [*first.new, *second.run(*events[cut:]).new] == whole
+        assert [*first.new, *second.run(*events[split:]).new] == whole
 
 
 def test_added_columns_have_values_and_positions() -> None:

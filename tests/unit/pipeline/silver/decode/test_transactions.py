@@ -85,13 +85,13 @@ def parts_of(log: bytes, target: int) -> list[dict[str, Any]]:
         {
             "file": "binlog.000001",
             "ordinal": 1,
-            "start_pos": cut.start.position,
+            "start_pos": bounds.start.position,
             "part": 0,
-            "transaction_pos": cut.transaction_pos,
-            "preamble": cut.preamble,
-            "content": log[cut.start.position : cut.end.position],
+            "transaction_pos": bounds.transaction_pos,
+            "preamble": bounds.preamble,
+            "content": log[bounds.start.position : bounds.end.position],
         }
-        for cut in segmenter.segments
+        for bounds in segmenter.segments
     ]
     batch = pa.RecordBatch.from_pylist(rows, schema=SEGMENT_ROWS)
     decode = Decode(TypeOptions(), lambda *_: True, {})

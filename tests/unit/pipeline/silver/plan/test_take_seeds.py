@@ -47,13 +47,13 @@ def taken(
     *,
     end: tuple[int, int] = (2, 500),
     at_end: bool = False,
-    cut: int = 2 << OFFSET_BITS | 400,
+    last_lsn: int = 2 << OFFSET_BITS | 400,
     removed: int = 0,
 ) -> tuple[int | None, str]:
     """Return the LSN that the seed is used with, and the messages."""
     settings = Settings(source="live", lake=str(tmp_path))
     put_seed(settings.layout, "live", one)
-    reached = SilverReached(cut, end, files, at_end, removed)
+    reached = SilverReached(last_lsn, end, files, at_end, removed)
     found = take(settings, [one], Timeline((), TimelineOptions()), (), reached)
     refused = is_refused(settings.layout, "live", one.id)
     assert refused == any("cannot be used" in fault for fault in found.faults)
@@ -175,4 +175,4 @@ def test_a_seed_that_cannot_be_brought_up_to_date_is_refused(
 
 
 def test_a_seed_waits_for_the_lake_s_first_transaction(tmp_path: Path) -> None:
-    assert "no transaction yet" in taken(tmp_path, seed(("b.000001", 300)), cut=0)[1]
+    assert "no transaction yet" in taken(tmp_path, seed(("b.000001", 300)), last_lsn=0)[1]

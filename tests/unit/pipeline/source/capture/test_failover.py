@@ -275,9 +275,9 @@ def test_a_truncated_file_never_has_more_gtids_than_the_whole_one(
         path = Path(folder) / "binlog.000001"
         path.write_bytes(whole)
         everything = gtids_of(path)
-        cut = bytearray(whole[: data.draw(st.integers(200, len(whole)))])
-        cut[FLAGS_POSITION] |= EventFlag.BINLOG_IN_USE
-        path.write_bytes(cut)
+        truncated = bytearray(whole[: data.draw(st.integers(200, len(whole)))])
+        truncated[FLAGS_POSITION] |= EventFlag.BINLOG_IN_USE
+        path.write_bytes(truncated)
         found = gtids_of(path)
     assert everything is not None
     assert found is None or everything.holds(found)

@@ -107,9 +107,9 @@ def test_a_truncated_file_is_read_up_to_its_end(codec: str) -> None:
 def test_as_much_is_read_before_damage_for_any_read_size(codec: str) -> None:
     """Planning reads windows; execution reads the same bytes again by segment."""
     packed = pack(codec, LOG[:200_000])
-    cut = packed[: len(packed) * 3 // 4]
-    found, _ = readable(codec, cut)
-    file = archived(codec, cut)
+    truncated = packed[: len(packed) * 3 // 4]
+    found, _ = readable(codec, truncated)
+    file = archived(codec, truncated)
     for start in range(0, len(found), 7_001):
         file.seek(start)
         end = min(start + 7_001, len(found))
