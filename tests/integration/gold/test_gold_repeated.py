@@ -81,9 +81,9 @@ def evolve(silver: MadeSilver) -> None:
 
 GOLD_T = [(1, "new", 7), (5, "again", 8), (6, "c", 6)]
 GOLD_U = [(9, "z", 9)]
-COMMITS = 13
+COMMITS = 12
 """The plan; for `t`: MERGE, ADD COLUMNS, UPDATE, the position, MERGE; for `u`: its previous
-version, overwrite, CLUSTER BY, the position, append; the snapshot; the record.
+version, overwrite, the position, append; the snapshot; the record.
 """
 
 
