@@ -127,13 +127,13 @@ HELD: Mapping[str, tuple[Callable[[SparkSession, str], object], str]] = {
         "by another program or user: RESTORE",
     ),
     "deleted_rows": (_sql("DELETE FROM TABLE_ WHERE id = 2"), "by another program or user: DELETE"),
-    "added_column": (_sql("ALTER TABLE TABLE_ ADD COLUMN mine INT"), "else: ADD COLUMNS"),
+    "added_column": (_sql("ALTER TABLE TABLE_ ADD COLUMN mine INT"), "or user: ADD COLUMNS"),
     "dropped_column": (
         _sql(
             "ALTER TABLE TABLE_ SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
             "ALTER TABLE TABLE_ DROP COLUMN n",
         ),
-        "else: DROP COLUMNS",
+        "or user: DROP COLUMNS",
     ),
     "overwritten": (_overwrite, "by another program or user: WRITE"),
     "another": (_another, "another table is at"),
