@@ -31,7 +31,7 @@ from pipeline.silver.plan import Found, table_statements
 from pipeline.source import find_binlogs
 from pipeline.source.logs import Binlog, StoredFile, logs_by_server, opened, read_with_retries
 
-UNCUT = 1 << 62
+UNLIMITED = 1 << 62
 """A target size that no file reaches."""
 _AT_ONCE = 4
 """Files that are surveyed at the same time: each takes some 50 MB."""
@@ -174,7 +174,7 @@ class LogSurvey:
         keys: Keys,
         types: TypeOptions,
         *,
-        target: int = UNCUT,
+        target: int = UNLIMITED,
         given_up: Collection[int] = (),
     ) -> None:
         self._locations = locations
@@ -269,7 +269,7 @@ def _survey_file(binlog: Binlog, followed: bool, types: TypeOptions, target: int
         stored=None,
         succeeded=followed,
         target=target,
-        limit=UNCUT,
+        limit=UNLIMITED,
         cipher=binlog.cipher,
         codec=binlog.codec,
     )

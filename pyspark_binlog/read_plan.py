@@ -23,7 +23,7 @@ from pyspark_binlog.conform import Conformer
 from pyspark_binlog.envelope import enveloped
 from pyspark_binlog.log_definitions import LogDefinitions, read_definitions
 from pyspark_binlog.log_ranges import LogRange, names_of, whole_file
-from pyspark_binlog.log_survey import UNCUT, LogContent, LogSurvey, SurveyedFile
+from pyspark_binlog.log_survey import UNLIMITED, LogContent, LogSurvey, SurveyedFile
 from pyspark_binlog.options import ReadOptions
 from pyspark_binlog.pushdown import Pushed
 from pyspark_binlog.xa_outcomes import XaOutcomes
@@ -89,7 +89,7 @@ class LogInput:
             [os.path.expanduser(location) for location in options.locations],
             read_keys(self._settings.encryption),
             self._settings.type_options,
-            target=options.segment_bytes or UNCUT,
+            target=options.segment_bytes or UNLIMITED,
             given_up=self._settings.given_up,
         )
 

@@ -1,6 +1,6 @@
 """The `binlake` command line, and its commands as tasks of Spark applications and Databricks jobs.
 
-What shows reports is imported on first use, so that help is instant.
+The functions that show reports are imported on first use, so that help is instant.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def tables_of_changes(lake: Lake, items: Sequence[TimelineItem]) -> list[Table]:
 def gold_tables(run: LayerRun, *, first: int = 0) -> list[Table]:
     """Return the source's gold tables in published snapshots, with the versions in these.
 
-    Cuts of batches before `first` and damaged tables are ignored.
+    Snapshots of batches before `first` and damaged tables are ignored.
     """
     mine = equal("source", run.source) & compare("batch", ">=", first)
     cuts = run.ledger.tables.read(cuts_table(run.lake), mine, ["batch", "tables"])

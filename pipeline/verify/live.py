@@ -54,7 +54,7 @@ ORDER = [("table", "ascending"), ("chunk", "ascending")]
 
 
 class _Asking(Watcher):
-    """Observer that shows the snapshot's progress, and requests one from gold at its position."""
+    """Observer that shows the snapshot's progress, and asks gold to publish one at its position."""
 
     def __init__(
         self,

@@ -90,7 +90,7 @@ class _Derivation:
         cut_lsn, late = self._limit(first, lsns)
         if cut_lsn < self.batch.cut_lsn:
             return DerivedCascades(cut_lsn)
-        why = "its definition changes in the same batch, and other tables are already past that"
+        why = "its definition changes in the same batch, and other tables have later changes"
         faults += [self._fault_below(lsn, name, why) for name, lsn in late.items()]
         faults += self._passed_by(first, lsns)
         if not first:

@@ -6,7 +6,7 @@ clustering, and all files.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -26,10 +26,8 @@ from pipeline.lake.delta_log.column_features import COLUMN_MAPPING
 from pipeline.lake.delta_log.delta_rs import plain
 from pipeline.lake.delta_log.metadata_commit import replaced_columns
 from pipeline.lake.delta_log.spark_types import spark_schema
-from pipeline.lake.delta_log.spark_written import local_folder
 from pipeline.lake.delta_log.table_log import features_of
 from pipeline.lake.delta_step import Step
-from pipeline.lake.lazy_spark import Spark
 from pipeline.lake.locks.lock import local_path
 from pipeline.settings.settings import MIB
 
@@ -63,20 +61,19 @@ class HeldRows:
         most = min(_MOST_ROWS, _NEW_BYTES // max(self.added, 1))
         if len(rows) > most or rows.nbytes > _MOST_BYTES:
             raise LeftToSparkError(f"it has {len(rows)} rows, {rows.nbytes} bytes, to convert")
-        return self.converted(rows).cast(columns)
+        found = self.converted(rows)
+        if not {*columns.names} <= {*found.column_names}:
+            raise LeftToSparkError(f"{self.reference} lacks columns")
+        return found.select(columns.names).cast(columns)
 
 
 def overwrite_without_spark(
-    spark: Spark,
-    write: Write,
-    schema: st.StructType,
-    clustering: list[str],
-    held: HeldRows | None,
+    write: Write, schema: st.StructType, clustering: Sequence[str], held: HeldRows | None
 ) -> bool:
     """Replace a gold table's columns and rows, with none if None, as one step; return False, with
-    nothing committed, if the table is not on this machine, or left to Spark.
+    nothing committed, if it is left to Spark.
 
-    The table has the features that its new columns need.
+    The table is on this machine, and has the features that its new columns need.
     """
 
     def overwrite(opened: DeltaTable, folder: str, step: Step) -> bool:
@@ -93,4 +90,4 @@ def overwrite_without_spark(
         metrics = {"numOutputRows": len(rows)}
         return target.replace(files.to_pylist(), rows, step, "WRITE", metrics, actions)
 
-    return local_folder(spark, write.table) is not None and change_without_spark(write, overwrite)
+    return change_without_spark(write, overwrite)

@@ -181,11 +181,11 @@ def _left_to_spark() -> Iterator[None]:
     """Leave what cannot be read or written here to Spark: it may be able to, or says why not.
 
     A step that is committed already is done: Spark skips it. Python has no times outside of the
-    years 1 to 9999 (OverflowError).
+    years 1 to 9999 (OverflowError), of which statistics are written.
     """
     try:
         yield
-    except (DeltaError, OSError, pa.ArrowException, OverflowError, ValueError) as error:
+    except (DeltaError, OSError, pa.ArrowException, OverflowError) as error:
         raise LeftToSparkError(str(error)) from error
 
 

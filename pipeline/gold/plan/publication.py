@@ -64,7 +64,8 @@ def published(record: Mapping[str, Any] | None) -> dict[TableName, int]:
 def published_at(
     record: Mapping[str, Any] | None, before: int, upto: int, facts: Facts
 ) -> str | None:
-    """Return when the last commit of a snapshot was published; new ones are in (`before`, `upto`].
+    """Return when the last commit of a snapshot was published; its new commits are those in
+    (`before`, `upto`].
 
     A snapshot without a newer commit shows the same state as the previous one and keeps its time.
     Otherwise, while the source is idle, logs ingested long ago would seem to lag.

@@ -201,16 +201,17 @@ def _rewrite(
     steps: Sequence[ColumnStep],
     rows: Callable[[DataFrame], DataFrame],
 ) -> None:
-    """Replace the table's rows by what `rows` makes of those of version `base` in these steps."""
+    """Replace the table's rows by those that `rows` returns for version `base`, in these steps."""
     reference = change.table.reference
+    # Not while the table is locked: Spark may have to start.
+    parent, session = change.session, change.rewriting
 
     def converted(held: pa.Table) -> pa.Table:
-        frame = local(change.rewriting, change.session, held, spark_schema(held.schema))
-        return rows(frame).toArrow()
+        return rows(local(session, parent, held, spark_schema(held.schema))).toArrow()
 
     added = sum(len((step.text or "").encode()) for step in steps)
     if not change.overwrite_here(HeldRows(reference, base, converted, added)):
-        change.overwrite(rows(delta.read(change.rewriting, reference, version=base)))
+        change.overwrite(rows(delta.read(session, reference, version=base)))
 
 
 def _rewritten(

@@ -117,7 +117,6 @@ def _take_rows(move: TableChange, tables: Mapping[TableName, GoldTable]) -> None
             f"{item.name} gets the rows of {item.other}, whose gold table was changed meanwhile.",
             remedy="Nothing else may write to gold. Report this if nothing did.",
         )
-    names = move.schema.names
-    if not move.overwrite_here(HeldRows(source.reference, base, lambda rows: rows.select(names))):
+    if not move.overwrite_here(HeldRows(source.reference, base, lambda rows: rows)):
         rows = delta.read(move.session, source.reference, version=base)
-        move.overwrite(rows.select(*map(quoted, names)))
+        move.overwrite(rows.select(*map(quoted, move.schema.names)))

@@ -38,7 +38,13 @@ from pipeline.lake.delta_log.column_features import (
     enabling,
     needs_mapping,
 )
-from pipeline.lake.delta_log.spark_written import clustered_by, features, has_log, latest_version
+from pipeline.lake.delta_log.spark_written import (
+    clustered_by,
+    features,
+    has_log,
+    latest_version,
+    local_folder,
+)
 from pipeline.lake.lazy_spark import Spark, started
 from pipeline.schema_history.alter.items import TimelineItem
 
@@ -129,11 +135,12 @@ class TableChange:
         delta.overwrite_once(rows, self.table.reference, self.write.step)
 
     def overwrite_here(self, rows: HeldRows | None) -> bool:
-        """Do the same without Spark's writer, with no rows if None; return False if that is left to
-        Spark."""
+        """Replace the table's rows, with none if None, and columns without Spark's writer; return
+        False if that is left to Spark."""
+        if local_folder(self.spark, self.table.reference) is None:
+            return False
         self._enable_features()
-        write, schema, columns = self.write, self.schema, self.clustering
-        return overwrite_without_spark(self.spark, write, schema, columns, rows)
+        return overwrite_without_spark(self.write, self.schema, self.clustering, rows)
 
     def _enable_features(self) -> None:
         lacking = needed_features(self.schema) - features(self.spark, self.table.reference)

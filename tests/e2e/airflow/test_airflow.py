@@ -28,7 +28,7 @@ SUBMIT_CONF = {
     "spark.ui.enabled": "false",
     **LOCAL_FILES,
 }
-"""What makes the start of Java cheaper; all else is as users have it."""
+"""Settings for a cheaper start of Java, with less memory; all else is as users have it."""
 
 
 @pytest.fixture(scope="module")

@@ -295,6 +295,7 @@ def test_the_layers_on_a_cluster_that_loses_a_worker(
                 worker.kill()
 
     jobs.run("silver", meanwhile=kill_a_worker)
+    assert lost, "the worker that decodes found compiled kernels before it could be killed"
     (killed,) = lost
     (other,) = (worker for worker in cluster.workers if worker.is_alive)
     cluster.add_worker()

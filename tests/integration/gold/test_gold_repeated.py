@@ -163,7 +163,7 @@ REWRITTEN = definition(
 THEN_STEPS = (ColumnStep("n", "n"), ColumnStep("w", "i d", "cast"))
 """The name `w` is freed and given to another column."""
 
-ALTER_COMMITS = 32
+ALTER_COMMITS = 30
 """The plan, the snapshot, the record, and all commits to `t`, `u` and `v`."""
 ALTERED = {
     "t": [(5, 10), (None, 4)],

@@ -84,12 +84,12 @@ def test_log_positions_and_gtids_determine_what_a_snapshot_contains(lake: MadeLa
         sentence = other_position(run_of(lake), snapshot, found)
         assert expected in sentence, (name, position)
         assert bool(sentence) == bool(expected), (name, position)
-    for gold, snapshot, expected in GTIDS:
+    for gold, gtids, expected in GTIDS:
         snapshot = VerifiedSnapshot(SOURCE, lsn(2), gold, (), frozenset(), ())
-        found = server_file(lake.spark, snapshot, "log.000001", 2500)
+        found = server_file(lake.spark, gtids, "log.000001", 2500)
         sentence = other_position(run_of(lake), snapshot, found)
-        assert expected in sentence, (gold, snapshot)
-        assert bool(sentence) == bool(expected), (gold, snapshot)
+        assert expected in sentence, (gold, gtids)
+        assert bool(sentence) == bool(expected), (gold, gtids)
 
 
 def test_a_domain_that_a_server_only_once_replicated_is_ignored(lake: MadeLake) -> None:

@@ -1,4 +1,4 @@
-"""Settings with which tests start Spark: it runs for so short that its start costs most."""
+"""Settings with which tests start Spark: they use it so briefly that its start costs most."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What starting Spark needs, and the messages that name what is missing."""
+"""Requirements of Spark's start, and the messages that name those that are missing."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Whether a server's state is matched by GTIDs or position, which servers are refused, and the
-snapshot with a server's state."""
+snapshot that has the same state as a server."""
 
 from __future__ import annotations
 

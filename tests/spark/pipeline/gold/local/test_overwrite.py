@@ -24,7 +24,6 @@ from pipeline.lake.delta_log.spark_types import local_frame
 from pipeline.lake.delta_step import Step
 from pipeline.lake.sql_text import in_sql
 from pipeline.settings.settings import MIB
-from tests.support.spark.no_spark import NEVER_STARTED
 
 BEFORE = (
     st.StructType()
@@ -79,7 +78,7 @@ def replaced(
     table: str, held: HeldRows | None, schema: st.StructType = AFTER, *clustering: str
 ) -> bool:
     write = Write(table, Step("replace", 1))
-    return overwrite_without_spark(NEVER_STARTED, write, schema, [*clustering], held)
+    return overwrite_without_spark(write, schema, clustering, held)
 
 
 def checksum(table: str) -> dict[str, Any]:
@@ -167,7 +166,8 @@ def test_what_is_unusual_is_left_to_spark(
     assert DeltaTable(table).version() == before
 
 
-def test_rows_that_do_not_have_the_new_columns_types_are_left_to_spark(table: str) -> None:
+def test_rows_without_the_new_columns_or_their_types_are_left_to_spark(table: str) -> None:
+    assert not replaced(table, HeldRows(table, 2, lambda rows: rows))
     wrong = HeldRows(
         table, 2, lambda rows: pa.table({name: ["x"] * len(rows) for name in AFTER.names})
     )

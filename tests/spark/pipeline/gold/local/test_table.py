@@ -91,6 +91,15 @@ def test_columns_are_filled_as_by_an_update(spark: SparkSession, table: str) -> 
     assert [*row[1:7], *row[9:]] == [value for _, _, value in TEXTS[:6] + TEXTS[8:]]
 
 
+def test_long_defaults_of_many_rows_are_left_to_spark(
+    table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.gold.local.table._DECODED_BYTES", 8 * 1024)
+    write, name = Write(table, Step("fill", 1)), f"c{len(TEXTS) - 2}"
+    assert not fill_without_spark(NEVER_STARTED, write, FIELDS, {name: "é" * 513})
+    assert fill_without_spark(NEVER_STARTED, write, FIELDS, {name: "é" * 512})
+
+
 def test_a_table_is_emptied_as_by_a_delete(spark: SparkSession, table: str) -> None:
     for _ in range(2):
         assert empty_without_spark(NEVER_STARTED, Write(table, Step("empty", 1)))
