@@ -79,7 +79,7 @@ COLORS = """
 """
 """Visible texts, each with the luminance of its color and of its background, from 0 to 1."""
 CONTRAST = 4.5
-"""What WCAG asks for: the ratio of the brighter luminance to the darker one, each plus 0.05."""
+"""Least contrast, as in WCAG: the ratio of the brighter luminance to the darker, each plus 0.05."""
 Scheme = Literal["light", "dark"]
 
 

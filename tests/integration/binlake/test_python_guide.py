@@ -36,7 +36,7 @@ BINLOGS = ROOT / "demo" / "binlogs"
 
 @dataclass(frozen=True)
 class Played:
-    """What the examples of docs/guides/python.md left: their lake, variables and output."""
+    """Lake, variables and output of the examples in docs/guides/python.md, after they ran."""
 
     lake: Path
     names: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""What `make soak-sync` takes for growing memory."""
+"""The rule by which `make soak-sync` finds that memory grows."""
 
 from __future__ import annotations
 

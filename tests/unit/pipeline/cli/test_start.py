@@ -67,7 +67,7 @@ SPARK = ("pyspark", "py4j", "delta")
 
 @dataclass(frozen=True)
 class Start:
-    """What a command shows until a word, and the processor seconds that this takes."""
+    """Output of a command up to a word, and the processor seconds that this takes."""
 
     shown: str
     processor_seconds: float

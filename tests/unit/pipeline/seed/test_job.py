@@ -1,4 +1,4 @@
-"""What happens before tables are read; the notes about tables that gold holds."""
+"""Steps of a seed before tables are read; notes about tables that gold holds."""
 
 from __future__ import annotations
 
