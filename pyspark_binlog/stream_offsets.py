@@ -12,13 +12,12 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes, ReadMaxFil
 
 from pipeline.errors import BinlakeError
 from pipeline.source.logs import is_only_begun
-from pyspark_binlog.log_survey import SurveyedFile, XaStep
+from pyspark_binlog.log_survey import UNLIMITED, SurveyedFile, XaStep
 from pyspark_binlog.xa_outcomes import XaOutcomes
 
 StreamPosition = tuple[int, int]
 """A file's number, and a position in it between two transactions."""
 START: StreamPosition = (0, 0)
-_UNLIMITED = 1 << 62
 _REMEDY = (
     "Put the missing files back, or start the stream with a new checkpoint; the unread rows of the"
     " lost files must then be read again from the server."
@@ -93,7 +92,7 @@ def end_of(files: Sequence[SurveyedFile]) -> StreamPosition:
 
 def reach(files: Sequence[SurveyedFile], begin: StreamPosition, limit: ReadLimit) -> StreamPosition:
     """Return where a micro-batch from `begin` on ends: after at least one transaction."""
-    budget = limit.max_bytes if isinstance(limit, ReadMaxBytes) else _UNLIMITED
+    budget = limit.max_bytes if isinstance(limit, ReadMaxBytes) else UNLIMITED
     most_files = limit.max_files if isinstance(limit, ReadMaxFiles) else None
     place = begin
     for file, start, end in islice(parts_between(files, begin, end_of(files)), most_files):

@@ -14,7 +14,6 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -135,8 +134,16 @@ class SmallTable:
             "numTargetBytesAdded": sum(file.size for file in files),
         }
         figures = {**metrics, **sizes}
-        commit = partial(commit_files, operation=operation, metrics=figures, table=table)
-        done = commit(self.opened, folder, step, files, removed)
+        done = commit_files(
+            self.opened,
+            folder,
+            step,
+            files,
+            removed,
+            operation=operation,
+            metrics=figures,
+            table=table,
+        )
         if not done:
             for file in files:
                 stores.remove(f"{folder}/{file.name}")
